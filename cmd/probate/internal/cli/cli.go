@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/probate-dev/probate/identity"
+	"github.com/spf13/cobra"
+)
+
+// app is one call of the program.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	json     bool
+	began    bool // a verb has begun: what fails from here on is not the command line
+}
+
+// Run is the program: it does what args say and returns the exit code.
+func Run(ctx context.Context, args []string, in io.Reader, out, err io.Writer) int {
+	a := &app{in: in, out: out, err: err}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(err)
+	failed := root.ExecuteContext(ctx)
+	if failed != nil && !a.began {
+		if _, typed := errors.AsType[*usageError](failed); !typed {
+			failed = &usageError{what: failed.Error()}
+		}
+		a.json = a.json || slices.Contains(beforeDashes(args), "--json")
+	}
+	return a.finish(failed)
+}
+
+func beforeDashes(args []string) []string {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[:i]
+	}
+	return args
+}
+
+const rootLong = `probate gives a file one writer at a time, says who that writer is, and hands the
+lock on only when its owner is provably gone.
+
+A lock belongs to a state path STATE. Its record is STATE.lock, beside it; the
+fence counter is STATE.fence, the log of takeovers STATE.recovery.log. STATE
+itself need not exist.
+
+Results go to standard output, talk to standard error. With --json results are
+JSON objects, one a line, and so are errors, on standard error:
+  {"error": …, "kind": …, "code": …, "path": …, "step": …, "next": …,
+   "verdict": …, "reason": …, "inspection": {…}}
+Fields that say nothing are left out. kind is permission, read-only, no-space,
+name-too-long, unsupported, not-found, gate-busy or io for failures, and usage,
+busy, lost, fenced, unsure, changed, command or signal for the other answers.
+Where one of several states fails (inspect, ls), the error takes the place of
+that state's result instead, on standard output.
+
+Colour marks the verdict, on a terminal, unless NO_COLOR is set.`
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "probate",
+		Short:         "One writer at a time, and who it is",
+		Long:          rootLong,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{what: fmt.Sprintf("there is no verb %q", args[0])}
+			}
+			return &usageError{what: "no verb was given"}
+		},
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON, one object a line")
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{what: err.Error(), verb: cmd.Name()}
+	})
+	root.AddCommand(
+		a.runCommand(), a.writeCommand(), a.inspectCommand(), a.recoverCommand(), a.breakCommand(),
+		a.logCommand(), a.lsCommand(), a.probeCommand(), a.selftestCommand(), a.selftestChildCommand(),
+		&cobra.Command{
+			Use: "version", Short: "Print the version", Args: operands(),
+			RunE: a.verb(func(_ context.Context, _ []string) error {
+				_, err := fmt.Fprintln(a.out, version())
+				return err
+			}),
+		},
+		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesText()},
+	)
+	return root
+}
+
+// verb wraps what a verb does.
+func (a *app) verb(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.began = true
+		return do(cmd.Context(), args)
+	}
+}
+
+// operands refuses any other number of arguments than the named ones; the last one may be repeated
+// where its name ends in "…", and left out in brackets.
+func operands(names ...string) cobra.PositionalArgs {
+	least, most := 0, len(names)
+	for _, n := range names {
+		if !strings.HasPrefix(n, "[") {
+			least++
+		}
+		if strings.HasSuffix(n, "…") {
+			most = -1
+		}
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return &usageError{what: names[len(args)] + " is missing", verb: cmd.Name()}
+		case most >= 0 && len(args) > most:
+			return &usageError{what: fmt.Sprintf("%q is one argument too many", args[most]), verb: cmd.Name()}
+		}
+		return nil
+	}
+}
+
+// checkState refuses operands that cannot be a state path.
+func checkState(verb, state string) error {
+	end := state
+	if i := strings.LastIndexFunc(state, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }); i >= 0 {
+		end = state[i+1:]
+	}
+	switch {
+	case state == "":
+		return &usageError{what: "STATE is empty", verb: verb}
+	case end == "" || end == "." || end == "..":
+		return &usageError{what: fmt.Sprintf("STATE %s names a directory; it must end in a name", quote(state)), verb: verb}
+	}
+	return nil
+}
+
+// say talks to people on standard error, one line.
+func (a *app) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if a.json {
+		writeJSON(a.err, struct {
+			Message string `json:"message"`
+		}{text})
+		return
+	}
+	fmt.Fprintf(a.err, "probate: %s\n", escape(text))
+}
+
+// colour marks the verdict, on a terminal only.
+func (a *app) colour(w io.Writer, v identity.Verdict, text string) string {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || runtime.GOOS == "windows" {
+		return text
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
+		return text
+	}
+	code := map[identity.Verdict]string{
+		identity.Free: "32", identity.Gone: "32", identity.Alive: "33", identity.Unknown: "31",
+	}[v]
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "probate (unknown version)"
+	}
+	return "probate " + info.Main.Version
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/lockfile"
+)
+
+// usageError is a command line that means nothing.
+type usageError struct{ what, verb string }
+
+func (e *usageError) Error() string { return e.what }
+
+func (e *usageError) hint() string {
+	switch e.verb {
+	case "", "probate":
+		return "probate --help"
+	}
+	return "probate " + e.verb + " --help"
+}
+
+// codeError ends the program with a code. Without an error inside, everything has been said already.
+type codeError struct {
+	code int
+	kind string
+	err  error
+}
+
+func (e *codeError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *codeError) Unwrap() error { return e.err }
+
+// exitWith is a codeError that says nothing more, or nil for 0.
+func exitWith(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &codeError{code: code}
+}
+
+// refusal is a busy lock, told about in the words that the user typed.
+type refusal struct {
+	state string // as typed
+	in    lockfile.Inspection
+	head  string   // instead of the headline of the verdict
+	next  []string // instead of the next step of the verdict
+	code  int
+	err   error
+}
+
+func (e *refusal) Error() string { return e.err.Error() }
+func (e *refusal) Unwrap() error { return e.err }
+
+// refused turns a *lockfile.BusyError into a refusal of the state as it was typed; other errors pass.
+func refused(state string, err error) error {
+	busy, ok := errors.AsType[*lockfile.BusyError](err)
+	if !ok {
+		return err
+	}
+	r := &refusal{state: state, in: busy.Inspection, code: exitHeld, err: err}
+	gateBusy := errors.Is(busy.Cause, lockfile.ErrGateBusy)
+	switch {
+	case gateBusy:
+		// Somebody alive is in the gate, whatever the record says.
+		r.head = "busy: a process is in the gate, taking the lock over, committing or releasing"
+		r.next = []string{"try again; if it stays busy, look for a stopped process: fuser -v " +
+			quote(strings.TrimSuffix(busy.Lock, ".lock")+".fence")}
+	case busy.Verdict == identity.Unknown:
+		r.code = exitUnknown
+	case busy.Verdict == identity.Gone:
+		r.code = exitGone
+		r.head = "abandoned, but not taken over: recovery is off"
+		r.next = []string{"probate recover " + operand(state)}
+	}
+	return r
+}
+
+// failure is the JSON form of an error.
+type failure struct {
+	State      string               `json:"state,omitempty"` // only where it stands for a result
+	Error      string               `json:"error"`
+	Kind       string               `json:"kind"`
+	Code       int                  `json:"code"`
+	Path       string               `json:"path,omitempty"`
+	Step       string               `json:"step,omitempty"`
+	Next       string               `json:"next,omitempty"`
+	Verdict    string               `json:"verdict,omitempty"`
+	Reason     identity.Reason      `json:"reason,omitempty"`
+	Inspection *lockfile.Inspection `json:"inspection,omitempty"`
+}
+
+// explain sorts an error: code, kind, and what there is to tell.
+func explain(err error) failure {
+	f := failure{Error: err.Error(), Code: exitFailure, Kind: string(lockfile.KindOf(err))}
+	if le, ok := errors.AsType[*lockfile.Error](err); ok {
+		f.Path, f.Step, f.Next = le.Path, le.Step, strings.TrimPrefix(le.Next, "next: ")
+		if le.Finding.Reason != "" {
+			f.Verdict, f.Reason = le.Finding.Verdict.String(), le.Finding.Reason
+		}
+		if top, ok := err.(*lockfile.Error); ok {
+			bare := *top
+			bare.Next = ""
+			f.Error = bare.Error()
+		}
+	} else if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		f.Path, f.Step = pe.Path, pe.Op
+	}
+	if busy, ok := errors.AsType[*lockfile.BusyError](err); ok {
+		f.Kind, f.Path, f.Next = "busy", busy.Lock, busy.Next
+		f.Verdict, f.Reason, f.Inspection = busy.Verdict.String(), busy.Reason, &busy.Inspection
+		if errors.Is(busy.Cause, lockfile.ErrGateBusy) {
+			f.Kind = string(lockfile.KindGateBusy)
+		}
+	}
+	if r, ok := errors.AsType[*refusal](err); ok {
+		f.Code, f.Inspection = r.code, &r.in
+		f.Kind, f.Path = "busy", r.in.Lock
+		f.Verdict, f.Reason = r.in.Verdict.String(), r.in.Reason
+		f.Next = strings.Join(nextSteps(r.in, r.state), " ")
+		if r.next != nil {
+			f.Next = strings.Join(r.next, " ")
+		}
+	}
+	switch ue, usage := errors.AsType[*usageError](err); {
+	case usage:
+		f.Code, f.Kind, f.Next = exitUsage, "usage", ue.hint()
+	case errors.Is(err, lockfile.ErrUnsure):
+		f.Code, f.Kind = exitUnsure, "unsure"
+	case errors.Is(err, lockfile.ErrFenced):
+		f.Code, f.Kind = exitFenced, "fenced"
+	case errors.Is(err, lockfile.ErrLost):
+		f.Code, f.Kind = exitLost, "lost"
+	case errors.Is(err, lockfile.ErrChanged):
+		f.Code, f.Kind = exitChanged, "changed"
+	}
+	if ce, ok := errors.AsType[*codeError](err); ok {
+		f.Code = ce.code
+		if ce.kind != "" {
+			f.Kind = ce.kind
+		}
+	}
+	return f
+}
+
+// finish says what went wrong, where that has not been said, and returns the exit code.
+func (a *app) finish(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if ce, ok := err.(*codeError); ok && ce.err == nil {
+		return ce.code
+	}
+	f := explain(err)
+	a.complain(err, f)
+	return f.Code
+}
+
+// complain tells an error on standard error.
+func (a *app) complain(err error, f failure) {
+	if a.json {
+		writeJSON(a.err, f)
+		return
+	}
+	if r, ok := errors.AsType[*refusal](err); ok {
+		fmt.Fprint(a.err, "probate: ")
+		a.describe(a.err, r.in, view{state: r.state, head: r.head, next: r.next, lock: true})
+		return
+	}
+	fmt.Fprintf(a.err, "probate: %s\n", escape(f.Error))
+	if f.Next != "" {
+		fmt.Fprintf(a.err, "  next  %s\n", escape(f.Next))
+	}
+}
+
+// userName returns who runs this, for the log: a person who used sudo is named too.
+func userName() string {
+	if sudo := os.Getenv("SUDO_USER"); sudo != "" {
+		return sudo + " (sudo)"
+	}
+	return ""
+}

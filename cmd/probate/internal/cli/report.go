@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe"
+)
+
+// view says how describe shows an inspection.
+type view struct {
+	state string   // as the user typed it
+	head  string   // instead of the headline of the verdict
+	next  []string // instead of the next step of the verdict
+	lock  bool     // also the path of the record
+}
+
+// describe tells people everything about a lock, and ends with the one next step.
+func (a *app) describe(w io.Writer, in lockfile.Inspection, v view) {
+	head := v.head
+	if head == "" {
+		head = headline(in)
+	}
+	word, rest, cut := strings.Cut(escape(head), ":")
+	if cut {
+		rest = ":" + rest
+	}
+	fmt.Fprintf(w, "%s  %s%s\n", escape(v.state), a.colour(w, in.Verdict, word), rest)
+	field := func(name string, lines ...string) {
+		for _, line := range lines {
+			if line != "" {
+				fmt.Fprintf(w, "  %-8s  %s\n", name, escape(line))
+				name = ""
+			}
+		}
+	}
+	field("owner", in.Owner.Description(), expected(in.Owner))
+	if v.lock {
+		field("lock", in.Lock)
+	}
+	if in.Verdict == identity.Free {
+		if in.Fence.Counter != 0 || in.Fence.Err != "" {
+			field("fence", fenceLine(in))
+		}
+		field("notes", in.Notes...)
+		field("next", v.next...)
+		return
+	}
+	verdict := escape(in.Verdict.String() + ", " + string(in.Reason))
+	fmt.Fprintf(w, "  %-8s  %s\n", "verdict", a.colour(w, in.Verdict, verdict))
+	if !strings.Contains(head, in.Sentence) {
+		field("", in.Sentence)
+	}
+	field("evidence", evidenceLines(in.Evidence)...)
+	field("fence", fenceLine(in))
+	field("lock id", in.LockID)
+	field("notes", in.Notes...)
+	next := v.next
+	if next == nil {
+		next = nextSteps(in, v.state)
+	}
+	field("next", next...)
+}
+
+func headline(in lockfile.Inspection) string {
+	switch in.Verdict {
+	case identity.Free:
+		return "free: nobody holds it"
+	case identity.Alive:
+		return "held: " + in.Sentence
+	case identity.Gone:
+		return "abandoned: its owner is provably gone"
+	}
+	if in.Owner == nil || strings.HasPrefix(string(in.Reason), "record-") {
+		return "unknown: " + in.Sentence
+	}
+	return "unknown: its owner cannot be judged from here"
+}
+
+func expected(o *lockfile.Owner) string {
+	if o == nil || o.ExpectedUntil.IsZero() {
+		return ""
+	}
+	return "expected to be done by " + o.ExpectedUntil.Local().Format(time.DateTime) + " (says nothing about its life)"
+}
+
+func evidenceLines(evidence []identity.Evidence) []string {
+	var lines []string
+	for _, e := range evidence {
+		line := e.Sentence
+		if e.Err != "" {
+			line += ": " + e.Err
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func fenceLine(in lockfile.Inspection) string {
+	if in.Fence.Err != "" {
+		return fmt.Sprintf("%d in the record, the counter cannot be read: %s", in.Fence.Record, in.Fence.Err)
+	}
+	if in.Verdict == identity.Free {
+		return fmt.Sprintf("%d on the counter", in.Fence.Counter)
+	}
+	return fmt.Sprintf("%d in the record, %d on the counter", in.Fence.Record, in.Fence.Counter)
+}
+
+// nextSteps is the one thing to do next, with a command that can be pasted.
+func nextSteps(in lockfile.Inspection, state string) []string {
+	switch in.Verdict {
+	case identity.Free:
+		return nil
+	case identity.Alive:
+		return []string{"wait for it, as probate run does; to see who it is: " + whoCommand(in)}
+	case identity.Gone:
+		return []string{"nothing by hand: the next acquire takes it over. To do it now: probate recover " +
+			operand(state)}
+	}
+	byHand := "probate break --lock-id " + in.LockID + ` --reason "…" ` + operand(state)
+	if in.LockID == "" {
+		byHand = ""
+	}
+	unless := "if you are sure that nothing uses " + quote(state) + ":"
+	either := func(first string) []string {
+		if byHand == "" {
+			return []string{first}
+		}
+		return []string{first + ", or, " + unless, byHand}
+	}
+	switch in.Reason {
+	case identity.SharedFilesystem, identity.OtherMachine, identity.OtherBoot, identity.OtherOS:
+		host := "the machine that wrote it"
+		if in.Owner != nil && in.Owner.Host != "" {
+			host = in.Owner.Host
+		}
+		return either("look on " + host + " (probate inspect there)")
+	case identity.OtherPIDNamespace, identity.NamespaceUnreadable, identity.NamespaceUnrecorded,
+		identity.OtherTimeNamespace:
+		return either("look in the container that it ran in (probate inspect there)")
+	case identity.NotPermitted:
+		return either("look as root or as its owner: sudo probate inspect " + operand(state))
+	case identity.RecordNotRegular, identity.RecordTooLarge:
+		return []string{"see what stands there, and move it away: ls -ld " + operand(in.Lock)}
+	case identity.RecordNewer:
+		return either("use the newer version that wrote it")
+	case identity.RecordForeign, identity.RecordLeaseV1, identity.RecordDamaged, identity.RecordCutShort,
+		identity.RecordEmpty, identity.RecordNUL, identity.RecordUntrusted:
+		return either("see what it is: ls -l " + operand(in.Lock) + "; head -c 300 " + operand(in.Lock) + " | cat -v")
+	}
+	return either("look at its owner: " + whoCommand(in))
+}
+
+// whoCommand shows the owner where its number means it here, else whoever has the record open.
+func whoCommand(in lockfile.Inspection) string {
+	if o := in.Owner; o != nil && runtime.GOOS != "windows" {
+		id := identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, Start: probe.Start(o.Start),
+			PIDNS: o.PIDNamespace}
+		if identity.Judge(id).Verdict == identity.Alive {
+			return fmt.Sprintf("ps -o pid,user,stat,lstart,args -p %d", o.PID)
+		}
+	}
+	return "fuser -v " + operand(in.Lock)
+}
+
+// brief names an owner in half a line.
+func brief(o *lockfile.Owner) string {
+	if o == nil || o.PID == 0 {
+		return ""
+	}
+	switch {
+	case o.Program != "" && o.Label != "":
+		return fmt.Sprintf("process %d (%s, %q)", o.PID, o.Program, o.Label)
+	case o.Program != "":
+		return fmt.Sprintf("process %d (%s)", o.PID, o.Program)
+	case o.Label != "":
+		return fmt.Sprintf("process %d (%q)", o.PID, o.Label)
+	}
+	return fmt.Sprintf("process %d", o.PID)
+}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/probate-dev/probate/lockfile"
+	"github.com/spf13/cobra"
+)
+
+type runFlags struct {
+	waiting
+	label          string
+	conflictCode   int
+	dieWithWrapper bool
+	onLost         string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] STATE -- CMD [ARG…]",
+		Short: "Hold the lock while a command runs",
+		Long: `run takes the lock of STATE, runs CMD with its standard streams untouched, and
+releases the lock when CMD ends. The exit code is that of CMD, or 128 and the
+number of the signal that it died of. Flags of probate stand before STATE; all
+that follows STATE (and the optional --) is CMD's.
+
+Waiting. Without a flag run waits for as long as the owner lives, says once on
+standard error for whom, and stops at once (12) when the owner cannot be judged.
+With --wait it waits at most that long, also for a lock that cannot be judged.
+With --no-wait it does not wait. An owner that is provably gone is taken over.
+A signal while it waits ends it (128+n), and CMD is not run.
+
+CMD sees PROBATE_STATE, PROBATE_LOCK, PROBATE_LOCK_ID and PROBATE_FENCE, the
+secret PROBATE_LEASE that probate write uses, and PROBATE_HELD, the ids of this
+and every lock of the runs above. TERM, INT, HUP, QUIT, USR1 and USR2 are
+forwarded to it, INT and QUIT only where the terminal does not send them itself.
+
+If the wrapper is killed and CMD lives on, the lock stays held: CMD inherited a
+descriptor that carries it. When CMD itself ends, the lock is released, whatever
+it left running in the background. --die-with-wrapper kills CMD when the wrapper
+dies.
+
+If the lock is lost meanwhile (a person broke it), CMD gets TERM, and run exits
+with 13 or 14 after it ended. With --on-lost warn there is only a message, and
+13 or 14 in place of 0.`,
+		Example: `  probate run state.json -- ./import.sh --fast
+  probate run --wait 30s --label "nightly import" state.json -- ./import.sh
+  probate run --no-wait --conflict-code 75 state.json -- sh -c 'jq .n+=1 state.json | probate write state.json'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &usageError{what: "STATE and CMD are missing", verb: "run"}
+			}
+			if len(commandOf(args)) == 0 {
+				return &usageError{what: "CMD is missing: probate run " + operand(args[0]) + " -- CMD", verb: "run"}
+			}
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.SetInterspersed(false) // what follows STATE is not ours
+	f.register(fl)
+	fl.StringVar(&f.label, "label", "", "text for people who look at the lock, at most 200 characters")
+	fl.IntVar(&f.conflictCode, "conflict-code", 0, "exit with this code (1 to 255) in place of 10 and 12")
+	fl.BoolVar(&f.dieWithWrapper, "die-with-wrapper", false, "kill CMD when this process dies")
+	fl.StringVar(&f.onLost, "on-lost", "term", "when the lock is lost: term (tell CMD to end) or warn")
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		if err := f.check("run", fl.Changed("wait")); err != nil {
+			return err
+		}
+		switch {
+		case checkState("run", args[0]) != nil:
+			return checkState("run", args[0])
+		case f.onLost != "term" && f.onLost != "warn":
+			return &usageError{what: fmt.Sprintf("--on-lost %q must be term or warn", f.onLost), verb: "run"}
+		case fl.Changed("conflict-code") && (f.conflictCode < 1 || f.conflictCode > 255):
+			return &usageError{what: fmt.Sprintf("--conflict-code %d must be 1 to 255", f.conflictCode), verb: "run"}
+		case f.dieWithWrapper && !canDieWithWrapper:
+			return &usageError{what: "--die-with-wrapper is not available on this system", verb: "run"}
+		}
+		if err := checkLabel(f.label); err != nil {
+			return err
+		}
+		err := a.run(ctx, f, args[0], commandOf(args))
+		if r, ok := errors.AsType[*refusal](err); ok && f.conflictCode != 0 &&
+			(r.code == exitHeld || r.code == exitUnknown) {
+			return &codeError{code: f.conflictCode, err: err}
+		}
+		return err
+	})
+	return cmd
+}
+
+// commandOf is what follows STATE, without the dashes that may stand between.
+func commandOf(args []string) []string {
+	args = args[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	return args
+}
+
+func checkLabel(label string) error {
+	bad := func(what string) error { return &usageError{what: "--label " + what, verb: "run"} }
+	switch n := utf8.RuneCountInString(label); {
+	case n > 200:
+		return bad(fmt.Sprintf("has %d characters, at most 200 are allowed", n))
+	case !utf8.ValidString(label):
+		return bad("is not valid UTF-8")
+	}
+	for _, r := range label {
+		if unicode.IsControl(r) {
+			return bad(fmt.Sprintf("has the control character %q", r))
+		}
+	}
+	return nil
+}
+
+// run takes the lock, runs the command, and releases the lock.
+func (a *app) run(ctx context.Context, f runFlags, state string, argv []string) error {
+	path, err := lookCommand(argv[0])
+	if err != nil {
+		return err // before the lock: a typing error should not wait for anybody
+	}
+	ctx, signals := relaySignals(ctx)
+	defer signals.stop()
+	lock, err := a.acquire(ctx, state, f.waiting, lockfile.Options{Label: f.label})
+	if err != nil {
+		return signals.or(err)
+	}
+	cmd := exec.Command(path, argv[1:]...)
+	cmd.Args[0], cmd.Err = argv[0], nil
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd.WaitDelay = 100 * time.Millisecond // only for streams that are not files: see Cmd.Wait
+	cmd.Env = append(os.Environ(), lock.Environ()...)
+	cmd.Env = append(cmd.Env, heldEnv+"="+withHeld(lock.ID()))
+
+	code, err := a.hold(lock, cmd, f, signals)
+	released := lock.Release()
+	if err != nil {
+		return err
+	}
+	return a.ended(state, lock, f, code, released)
+}
+
+// hold runs the command under the lock and returns its exit code. An error says that it did not run.
+func (a *app) hold(lock *lockfile.Lock, cmd *exec.Cmd, f runFlags, signals *relay) (int, error) {
+	code := exitOK
+	err := pinned(f.dieWithWrapper, cmd, func() error {
+		if err := signals.start(cmd, lock.Handle()); err != nil {
+			return err
+		}
+		ended, watched := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(watched)
+			select {
+			case <-ended:
+			case <-lock.Context().Done():
+				a.tellLost(lock, cmd, f)
+			}
+		}()
+		err := cmd.Wait()
+		close(ended)
+		<-watched
+		if cmd.ProcessState == nil {
+			return fmt.Errorf("wait for %s: %w", quote(cmd.Args[0]), err)
+		}
+		code = codeOfState(cmd.ProcessState)
+		return nil
+	})
+	return code, err
+}
+
+// tellLost tells people, and the command, that the lock is lost while the command runs.
+func (a *app) tellLost(lock *lockfile.Lock, cmd *exec.Cmd, f runFlags) {
+	cause := context.Cause(lock.Context())
+	if !errors.Is(cause, lockfile.ErrLost) {
+		return
+	}
+	if f.onLost == "warn" {
+		a.say("the lock of %s is lost while CMD runs, and its writes with probate write are refused: %v",
+			quote(lock.State()), cause)
+		return
+	}
+	a.say("the lock of %s is lost, telling CMD (process %d) to end: %v", quote(lock.State()), cmd.Process.Pid, cause)
+	terminate(cmd.Process)
+}
+
+// ended makes the exit code of run from how the command and the lock ended.
+func (a *app) ended(state string, lock *lockfile.Lock, f runFlags, code int, released error) error {
+	lost := context.Cause(lock.Context())
+	if !errors.Is(lost, lockfile.ErrLost) {
+		lost = nil
+	}
+	if lost == nil && errors.Is(released, lockfile.ErrLost) {
+		lost = released
+		a.say("the lock of %s was lost while CMD ran: %v", quote(state), released)
+	}
+	switch {
+	case lost != nil && f.onLost == "warn" && code != exitOK:
+		return exitWith(code)
+	case lost != nil:
+		return exitWith(explain(lost).Code)
+	case released != nil && code != exitOK:
+		a.complain(released, explain(released))
+		return exitWith(code)
+	case released != nil:
+		return released
+	}
+	return exitWith(code)
+}
+
+// lookCommand finds CMD as a shell would. Errors carry 127 for not found, 126 for not executable.
+func lookCommand(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil || errors.Is(err, exec.ErrDot):
+		return path, nil // PATH says so: the user's own word
+	case errors.Is(err, os.ErrPermission) || onPath(name):
+		return "", &codeError{exitCannotRun, "command", fmt.Errorf("%s is not executable (ls -l shows its mode)", quote(name))}
+	}
+	return "", &codeError{exitNotFound, "command", fmt.Errorf("%s was not found (command -v %s)", quote(name), quote(name))}
+}
+
+// cannotRun is the error for a command that was found and could not be started.
+func cannotRun(cmd *exec.Cmd, err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		err = pe.Err
+	}
+	hint := ""
+	if isFormatError(err) {
+		hint = ": a script needs a first line such as #!/bin/sh"
+	}
+	return &codeError{exitCannotRun, "command", fmt.Errorf("%s cannot be run: %w%s", quote(cmd.Path), err, hint)}
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+)
+
+// signalError is the cause of the end of a context that a signal ended.
+type signalError struct{ sig os.Signal }
+
+func (e *signalError) Error() string { return fmt.Sprintf("ended by signal: %v", e.sig) }
+
+// relay takes the signals that would end this process. Before a command runs the first one ends the
+// context; afterwards they go to the command. None is lost in between: the one lock decides.
+type relay struct {
+	incoming chan os.Signal
+	ignored  chan os.Signal
+	cancel   context.CancelCauseFunc
+
+	mu    sync.Mutex
+	first os.Signal
+	child *os.Process
+}
+
+// relaySignals begins to take signals. Signals that were ignored when this process started (nohup)
+// stay ignored, here and in the command.
+func relaySignals(ctx context.Context) (context.Context, *relay) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r := &relay{incoming: make(chan os.Signal, 16), ignored: make(chan os.Signal, 1), cancel: cancel}
+	for _, sig := range relayed {
+		if !signal.Ignored(sig) {
+			signal.Notify(r.incoming, sig)
+		}
+	}
+	// A broken pipe behind our messages must not end us while we hold a lock. Not ignored but taken:
+	// the command must not inherit it.
+	for _, sig := range taken {
+		signal.Notify(r.ignored, sig)
+	}
+	go func() {
+		for sig := range r.incoming {
+			r.deliver(sig)
+		}
+	}()
+	return ctx, r
+}
+
+func (r *relay) deliver(sig os.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.child != nil:
+		if !terminalSends(sig) {
+			r.child.Signal(sig) // fails only when it has ended
+		}
+	case r.first == nil:
+		r.first = sig
+		r.cancel(&signalError{sig})
+	}
+}
+
+// start starts the command with the handle of the lock inherited, unless a signal came first.
+func (r *relay) start(cmd *exec.Cmd, lock uintptr) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first != nil {
+		return interrupted(r.first, nil)
+	}
+	giveBack, err := inherit(cmd, lock)
+	if err != nil {
+		return fmt.Errorf("hand the lock to %s: %w", quote(cmd.Args[0]), err)
+	}
+	defer giveBack()
+	if err := cmd.Start(); err != nil {
+		return cannotRun(cmd, err)
+	}
+	r.child = cmd.Process
+	return nil
+}
+
+// or returns err, or the end by the signal that caused it.
+func (r *relay) or(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil || r.first == nil {
+		return err
+	}
+	return interrupted(r.first, err)
+}
+
+func interrupted(sig os.Signal, err error) error {
+	if rf, ok := errors.AsType[*refusal](err); ok {
+		return &codeError{exitSignal + signalNumber(sig), "signal",
+			fmt.Errorf("%v while waiting for %s", sig, quote(rf.state))}
+	}
+	return &codeError{exitSignal + signalNumber(sig), "signal", &signalError{sig}}
+}
+
+func (r *relay) stop() {
+	signal.Stop(r.incoming)
+	signal.Stop(r.ignored)
+	close(r.incoming) // nothing is sent after Stop
+	r.cancel(context.Canceled)
+}

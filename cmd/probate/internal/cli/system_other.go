@@ -1,0 +1,36 @@
+//go:build !unix && !windows
+
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+)
+
+var relayed = []os.Signal{os.Interrupt}
+
+var taken []os.Signal
+
+func signalNumber(os.Signal) int { return 2 }
+
+func terminalSends(os.Signal) bool { return false }
+
+func inherit(*exec.Cmd, uintptr) (func(), error) {
+	return nil, errors.ErrUnsupported
+}
+
+func terminate(p *os.Process) { p.Kill() }
+
+func codeOfState(s *os.ProcessState) int { return s.ExitCode() }
+
+func isFormatError(error) bool { return false }
+
+func onPath(string) bool { return false }
+
+func newFileMode() fs.FileMode { return 0o666 }
+
+func (c *child) pause() error { return errors.ErrUnsupported }
+
+func (c *child) resume() error { return errors.ErrUnsupported }

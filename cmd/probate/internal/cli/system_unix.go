@@ -1,0 +1,114 @@
+//go:build unix
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// relayed are the signals that end a process, and that a command may want to act upon.
+var relayed = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
+	syscall.SIGUSR1, syscall.SIGUSR2}
+
+var taken = []os.Signal{syscall.SIGPIPE}
+
+func signalNumber(sig os.Signal) int {
+	if n, ok := sig.(syscall.Signal); ok {
+		return int(n)
+	}
+	return 0
+}
+
+// terminalSends reports whether sig comes from the keyboard of a terminal that sends it to the whole
+// foreground process group: the command has it already.
+func terminalSends(sig os.Signal) bool {
+	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
+		return false
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	foreground, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && foreground == syscall.Getpgrp()
+}
+
+// inherit makes the command inherit a duplicate of the lock's descriptor, at a high number: scripts
+// use the low ones, and those that we inherited ourselves are passed on where they are. The returned
+// function drops our duplicate; the lock itself keeps its own descriptor.
+func inherit(_ *exec.Cmd, lock uintptr) (giveBack func(), err error) {
+	var fd int
+	for _, least := range []int{99, 20, 3} { // a low limit of open files leaves no high numbers
+		fd, err = unix.FcntlInt(lock, unix.F_DUPFD, least)
+		if !errors.Is(err, unix.EINVAL) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl(F_DUPFD)", err)
+	}
+	return func() { unix.Close(fd) }, nil
+}
+
+func terminate(p *os.Process) { p.Signal(syscall.SIGTERM) }
+
+func codeOfState(s *os.ProcessState) int {
+	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return exitSignal + int(ws.Signal())
+	}
+	return s.ExitCode()
+}
+
+func isFormatError(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
+
+// onPath reports whether a file of that name stands on PATH, executable or not.
+func onPath(name string) bool {
+	if strings.ContainsRune(name, '/') {
+		return false
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// newFileMode is what a shell's redirection gives a new file.
+func newFileMode() fs.FileMode {
+	mask := syscall.Umask(0)
+	syscall.Umask(mask)
+	return 0o666 &^ fs.FileMode(mask)
+}
+
+// pause stops the child and returns when it is stopped.
+func (c *child) pause() error {
+	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for {
+		var ws syscall.WaitStatus
+		_, err := syscall.Wait4(c.pid(), &ws, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return os.NewSyscallError("wait4", err)
+		case ws.Stopped():
+			return nil
+		default:
+			return fmt.Errorf("the child ended (%v) instead of being stopped", ws)
+		}
+	}
+}
+
+func (c *child) resume() error { return c.cmd.Process.Signal(syscall.SIGCONT) }

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+var relayed = []os.Signal{os.Interrupt, syscall.SIGTERM}
+
+var taken []os.Signal
+
+func signalNumber(sig os.Signal) int {
+	if n, ok := sig.(syscall.Signal); ok {
+		return int(n)
+	}
+	return 0
+}
+
+// terminalSends: a console sends its events to every process that is attached to it.
+func terminalSends(os.Signal) bool { return true }
+
+// inherit makes the command inherit a duplicate of the lock's handle.
+func inherit(cmd *exec.Cmd, lock uintptr) (giveBack func(), err error) {
+	self := windows.CurrentProcess()
+	var h windows.Handle
+	if err := windows.DuplicateHandle(self, windows.Handle(lock), self, &h, 0, true,
+		windows.DUPLICATE_SAME_ACCESS); err != nil {
+		return nil, os.NewSyscallError("DuplicateHandle", err)
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles,
+		syscall.Handle(h))
+	return func() { windows.CloseHandle(h) }, nil
+}
+
+// terminate ends the command: there is no softer way to a process that has no window.
+func terminate(p *os.Process) { p.Kill() }
+
+func codeOfState(s *os.ProcessState) int { return s.ExitCode() }
+
+func isFormatError(err error) bool { return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) }
+
+func onPath(string) bool { return false }
+
+func newFileMode() fs.FileMode { return 0o666 }
+
+func (c *child) pause() error { return errors.ErrUnsupported }
+
+func (c *child) resume() error { return errors.ErrUnsupported }

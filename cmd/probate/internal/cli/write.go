@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/lockfile"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) writeCommand() *cobra.Command {
+	var w waiting
+	cmd := &cobra.Command{
+		Use:   "write [--wait DUR] STATE",
+		Short: "Standard input becomes the content of a state, atomically, durably and fenced",
+		Long: `write replaces the content of STATE with standard input: readers see the old
+content or the new one, never a part, and the new one is on the disk when write
+exits with 0.
+
+Under probate run of the same STATE it writes under the lock of that run, and is
+refused when that lock was lost (13) or fenced (14). Else it takes the lock
+itself, waits as run does, and holds it while it reads.
+
+15 says that the content was written, but the lock was lost at that moment, so
+that somebody else may have written too. A file that exists keeps its mode; a new
+one gets 0666 without the bits of the umask. Standard input that ends early, as
+behind a producer that failed, is an end like any other: check the producer first
+(set -o pipefail does not undo a write).`,
+		Example: `  jq '.runs += 1' state.json > new && probate write state.json < new
+  probate run state.json -- sh -c 'jq .n+=1 state.json | probate write state.json'`,
+		Args: operands("STATE"),
+	}
+	fl := cmd.Flags()
+	w.register(fl)
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		if err := checkState("write", args[0]); err != nil {
+			return err
+		}
+		if err := w.check("write", fl.Changed("wait")); err != nil {
+			return err
+		}
+		return a.write(ctx, args[0], w)
+	})
+	return cmd
+}
+
+// writer is a lock to write under: our own, or the one of the run above.
+type writer interface {
+	WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, error)
+	Token() fence.Token
+	ID() string
+}
+
+func (a *app) write(ctx context.Context, state string, w waiting) error {
+	ctx, signals := relaySignals(ctx)
+	defer signals.stop()
+	inherited, err := lockfile.Inherit(state, os.Environ(), lockfile.Options{})
+	if err != nil {
+		return signals.or(err)
+	}
+	if inherited != nil {
+		defer inherited.Close()
+		return a.writeUnder(ctx, inherited, state, signals)
+	}
+	lock, err := a.acquire(ctx, state, w, lockfile.Options{})
+	if err != nil {
+		return signals.or(err)
+	}
+	err = a.writeUnder(ctx, lock, state, signals)
+	if released := lock.Release(); err == nil {
+		err = released
+	}
+	return err
+}
+
+func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *relay) error {
+	n, err := w.WriteFrom(state, interruptible(ctx, a.in), newFileMode())
+	if err != nil {
+		return signals.or(err)
+	}
+	if a.json {
+		return writeJSON(a.out, struct {
+			State  string      `json:"state"`
+			Bytes  int64       `json:"bytes"`
+			LockID string      `json:"lockID"`
+			Fence  fence.Token `json:"fence"`
+		}{state, n, w.ID(), w.Token()})
+	}
+	return nil
+}
+
+// interruptible ends the reading when the context ends: a read from a terminal or a pipe cannot be
+// interrupted itself, so it is left behind.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	pr, pw := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
+	go func() {
+		_, err := io.Copy(pw, r)
+		stop()
+		pw.CloseWithError(err)
+	}()
+	return pr
+}

@@ -1,0 +1,365 @@
+package fence
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// Counter is a Store in one small file. The file is the gate as well: whoever has its kernel lock is
+// inside. It is created once, complete, and after that only written in place; never replaced, never
+// removed. A Counter keeps nothing open between calls and needs no Close; any number of them, in any
+// number of processes, may stand for one file.
+type Counter struct {
+	dir  vfs.Dir // nil: opened for each call by its path
+	at   string  // path of the directory
+	name string
+	path string
+	opts Options
+
+	seen    atomic.Uint64            // the highest number that was read inside the gate or raised here
+	flushed atomic.Pointer[vfs.Info] // the file whose name is known to be on disk
+	slot    chan struct{}            // the gate of this Counter alone, where there is no kernel lock
+}
+
+// Options are for the lock protocol, which makes its counters with New. The zero value needs UID and
+// GID set to -1.
+type Options struct {
+	// Floor says where to go on when the file is missing, empty or damaged: the largest number that is
+	// known from elsewhere. It is called inside the gate, and before a missing file is created, and
+	// must not use the Counter. Nil: a missing file starts at 0 and a damaged one is an error
+	// (ErrDamaged).
+	Floor func() (Token, error)
+	// Mode is the mode of a new file, whatever the umask. 0 means 0600.
+	Mode fs.FileMode
+	// UID and GID own a new file. -1 leaves them as they come.
+	UID, GID int
+	// Repaired is told, inside the gate, that a damaged file was repaired, or that a missing one was
+	// created with a number above 0: what was there, and the number now.
+	Repaired func(was string, now Token)
+	// TempName makes the name of the file under which a new counter is made complete, where files
+	// without a name do not exist. While it exists its kernel lock is held; a leftover has none. Nil:
+	// the name of the counter, a dot, 16 random hexadecimal digits and ".tmp".
+	TempName func() string
+	// WithoutKernelLock makes gates on filesystems that have no kernel locks. It is unsafe: the gate
+	// then excludes only users of this one Counter, and no other process.
+	WithoutKernelLock bool
+	// Pause waits between two tries of Hold, and returns early with an error when ctx ends. Nil: a
+	// timer.
+	Pause func(ctx context.Context, d time.Duration) error
+}
+
+// Bounds of loops that end otherwise only if everybody else behaves.
+const (
+	attempts      = 100
+	staleAttempts = 5
+)
+
+// repairable is the size up to which a damaged file is repaired. More than that is somebody's data.
+const repairable = 64 << 10
+
+// Open returns the counter in the file path, which need not exist: a missing counter is at 0, and is
+// created by the first Hold. Nothing is created or changed now. The directory must exist.
+func Open(path string) (*Counter, error) {
+	dir, name, err := vfs.OS().Resolve(path)
+	if err != nil {
+		return nil, fail("open", path, err)
+	}
+	c := New(nil, name, Options{UID: -1, GID: -1})
+	c.at, c.path = dir, filepath.Join(dir, name)
+	return c, nil
+}
+
+// New returns the counter in the file name in dir, which stays the caller's and must stay open while
+// the counter is used.
+func New(dir vfs.Dir, name string, opts Options) *Counter {
+	c := &Counter{dir: dir, name: name, opts: opts, slot: make(chan struct{}, 1)}
+	if dir != nil {
+		c.at, c.path = dir.Path(), filepath.Join(dir.Path(), name)
+	}
+	return c
+}
+
+// Path returns the path of the file.
+func (c *Counter) Path() string { return c.path }
+
+// Guard is explained at Store. It also fails, with ErrGateLost, when the gate did not exclude
+// everybody until fn had ended: fn was run, but others may have been inside.
+func (c *Counter) Guard(ctx context.Context, token Token, fn func() error) error {
+	return guard(ctx, c, c.path, token, fn, func(g Gate) error { return g.(*fileGate).still() })
+}
+
+// Current is explained at Store. It changes nothing. A missing file is at Options.Floor or 0, but
+// never below what this Counter has seen; a damaged one is ErrDamaged, and is repaired by whoever
+// takes the gate next.
+func (c *Counter) Current() (Token, error) {
+	dir, done, err := c.openDir()
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	seen := Token(c.seen.Load()) // before the file is read, which may have grown since
+	for range staleAttempts {
+		var f vfs.File
+		if f, err = dir.Open(c.name, vfs.Read); err == nil {
+			var b []byte
+			b, err = readStable(f)
+			f.Close()
+			if err == nil {
+				t, err := c.judge(b, seen)
+				return t, fail("read", c.path, err)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return c.floor()
+		}
+		if !vfs.Stale(err) {
+			break
+		}
+	}
+	return 0, fail("read", c.path, notRegular(err))
+}
+
+// TryHold is explained at Store.
+func (c *Counter) TryHold() (Gate, error) {
+	g, err := c.try()
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Hold is explained at Store. Who waits is not served in turn.
+func (c *Counter) Hold(ctx context.Context) (Gate, error) {
+	const shortest, longest = 50 * time.Microsecond, 5 * time.Millisecond
+	if ctx.Err() != nil {
+		return nil, fail("take the gate of", c.path, context.Cause(ctx))
+	}
+	for pause := shortest; ; pause = min(2*pause, longest) {
+		g, err := c.try()
+		if err == nil {
+			return g, nil
+		}
+		if !errors.Is(err, ErrGateBusy) {
+			return nil, err
+		}
+		if err := c.pause(ctx, pause/2+rand.N(pause)); err != nil {
+			return nil, fail("wait for the gate of", c.path, fmt.Errorf("%w: %w", ErrGateBusy, err))
+		}
+	}
+}
+
+func (c *Counter) pause(ctx context.Context, d time.Duration) error {
+	if c.opts.Pause != nil {
+		if err := c.opts.Pause(ctx, d); err != nil {
+			return err
+		}
+	} else {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (c *Counter) openDir() (dir vfs.Dir, done func(), err error) {
+	if c.dir != nil {
+		return c.dir, func() {}, nil
+	}
+	dir, err = vfs.OS().OpenDir(c.at)
+	if err != nil {
+		return nil, nil, fail("open the directory of", c.path, err)
+	}
+	return dir, func() { dir.Close() }, nil
+}
+
+// try takes the gate, or says at once why not.
+func (c *Counter) try() (_ *fileGate, err error) {
+	if c.opts.WithoutKernelLock {
+		select {
+		case c.slot <- struct{}{}:
+			defer func() {
+				if err != nil {
+					<-c.slot
+				}
+			}()
+		default:
+			return nil, fail("lock", c.path, ErrGateBusy)
+		}
+	}
+	dir, done, err := c.openDir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	created, stale := false, 0
+	for range attempts {
+		g, err := c.lockFile(dir)
+		switch {
+		case err == nil && g == nil: // the name has another file now
+		case err == nil:
+			g.done = done
+			if err := g.settle(created); err != nil {
+				g.close()
+				return nil, err
+			}
+			return g, nil
+		case errors.Is(err, fs.ErrNotExist):
+			made, err := c.create(dir)
+			if err != nil {
+				return nil, err
+			}
+			created = created || made
+		case vfs.Stale(err) && stale < staleAttempts:
+			stale++
+		default:
+			return nil, err
+		}
+	}
+	return nil, fail("lock", c.path, errors.New("the file is replaced again and again"))
+}
+
+// lockFile opens and locks the file at the name. A nil gate without an error says that the name has
+// another file, or none, since: locks are on files, and the one at the name is the one that counts.
+func (c *Counter) lockFile(dir vfs.Dir) (_ *fileGate, err error) {
+	f, err := dir.Open(c.name, vfs.ReadWrite)
+	if err != nil {
+		return nil, fail("open", c.path, notRegular(err))
+	}
+	g := &fileGate{c: c, dir: dir, f: f}
+	if !c.opts.WithoutKernelLock {
+		if err := f.Lock(vfs.NativeLock()); err != nil {
+			f.Close()
+			if errors.Is(err, vfs.ErrLocked) {
+				err = ErrGateBusy
+			}
+			return nil, fail("lock", c.path, err)
+		}
+	}
+	if g.info, err = f.Stat(); err != nil {
+		g.close()
+		return nil, fail("look at", c.path, err)
+	}
+	switch err := g.still(); {
+	case errors.Is(err, ErrGateLost):
+		return nil, g.close()
+	case err != nil:
+		g.close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// notRegular lets an error that says "not a regular file" match ErrDamaged too.
+func notRegular(err error) error {
+	if errors.Is(err, vfs.ErrNotRegular) {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err
+		}
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
+// floor is where a counter goes on that cannot be read.
+func (c *Counter) floor() (Token, error) {
+	t := Token(c.seen.Load())
+	if c.opts.Floor != nil {
+		floor, err := c.opts.Floor()
+		if err == nil && floor > Max {
+			err = ErrTooLarge
+		}
+		if err != nil {
+			return 0, fail("find the last number of", c.path, err)
+		}
+		t = max(t, floor)
+	}
+	return t, nil
+}
+
+// saw remembers a number that was certainly reached.
+func (c *Counter) saw(t Token) {
+	for {
+		old := c.seen.Load()
+		if uint64(t) <= old || c.seen.CompareAndSwap(old, uint64(t)) {
+			return
+		}
+	}
+}
+
+// judge says what b means to somebody who has seen the number seen.
+func (c *Counter) judge(b []byte, seen Token) (Token, error) {
+	t, err := decode(b)
+	if err == nil && t < seen {
+		err = fmt.Errorf("it went back from %d to %d", seen, t)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return t, nil
+}
+
+func readAll(f vfs.File) ([]byte, error) {
+	b := make([]byte, readSize)
+	n, err := f.ReadAt(b, 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// readStable reads without the gate. A read may meet a write half-way and see digits of two numbers,
+// so only what was read twice in a row counts.
+func readStable(f vfs.File) ([]byte, error) {
+	last, err := readAll(f)
+	for range attempts {
+		if err != nil {
+			return nil, err
+		}
+		var b []byte
+		if b, err = readAll(f); err == nil && bytes.Equal(b, last) {
+			return b, nil
+		}
+		last = b
+	}
+	return nil, errors.Join(err, errors.New("it changes all the time"))
+}
+
+// flushName flushes the directory once for each file that stands at the name.
+func (c *Counter) flushName(dir vfs.Dir, file vfs.Info) error {
+	if done := c.flushed.Load(); done != nil && done.SameFile(file) {
+		return nil
+	}
+	if err := flushDir(dir); err != nil {
+		return err
+	}
+	c.flushed.Store(&file)
+	return nil
+}
+
+// flushDir flushes a directory, where the filesystem knows how.
+func flushDir(dir vfs.Dir) error {
+	if err := dir.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,539 @@
+package fencetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/probate-dev/probate/fence"
+)
+
+var checks = []check{
+	{name: "fresh", fn: fresh},
+	{name: "raise", fn: raise},
+	{name: "raise-rules", fn: raiseRules},
+	{name: "released-gate", fn: releasedGate},
+	{name: "try-hold", fn: tryHold},
+	{name: "hold-waits", fn: holdWaits},
+	{name: "hold-context", fn: holdContext},
+	{name: "guard", fn: guardRuns},
+	{name: "guard-excludes", fn: guardExcludes},
+	{name: "guard-refuses", fn: guardRefuses},
+	{name: "guard-error", fn: guardError},
+	{name: "guard-panic", fn: guardPanic},
+	{name: "guard-context", fn: guardContext},
+	{name: "exclusion", fn: exclusion},
+	{name: "reopen", reopen: true, fn: reopens},
+	{name: "reopen-excludes", reopen: true, fn: reopenExcludes},
+}
+
+func fresh(s fence.Store, _ Options) error {
+	a, err := s.Current()
+	if err != nil {
+		return err
+	}
+	b, err := s.Current()
+	if err != nil {
+		return err
+	}
+	if a != b {
+		return fmt.Errorf("Current says %d and then %d, and nobody raised it", a, b)
+	}
+	return within(s, func(g fence.Gate) error { return inside(g, a) })
+}
+
+func raise(s fence.Store, _ Options) error {
+	start, err := s.Current()
+	if err != nil {
+		return err
+	}
+	for _, to := range []fence.Token{start + 1, start + 2, start + 10, start + 99_999, fence.Max} {
+		err := within(s, func(g fence.Gate) error {
+			if err := g.Raise(to); err != nil {
+				return fmt.Errorf("Raise(%d): %w", to, err)
+			}
+			if err := inside(g, to); err != nil {
+				return err
+			}
+			return outside(s, to)
+		})
+		if err != nil {
+			return err
+		}
+		if err := outside(s, to); err != nil {
+			return err
+		}
+		if err := within(s, func(g fence.Gate) error { return inside(g, to) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func raiseRules(s fence.Store, _ Options) error {
+	now, err := up(s)
+	if err != nil {
+		return err
+	}
+	return within(s, func(g fence.Gate) error {
+		for _, r := range []struct {
+			to   fence.Token
+			want error
+		}{
+			{0, fence.ErrNotGreater},
+			{now - 1, fence.ErrNotGreater},
+			{now, fence.ErrNotGreater},
+			{fence.Max + 1, fence.ErrTooLarge},
+			{math.MaxUint64, fence.ErrTooLarge},
+		} {
+			if err := g.Raise(r.to); !errors.Is(err, r.want) {
+				return fmt.Errorf("at %d, Raise(%d) returned %v, want %v", now, r.to, err, r.want)
+			}
+			if err := inside(g, now); err != nil {
+				return fmt.Errorf("after the refused Raise(%d): %w", r.to, err)
+			}
+		}
+		return outside(s, now)
+	})
+}
+
+func releasedGate(s fence.Store, _ Options) error {
+	g, err := s.TryHold()
+	if err != nil {
+		return err
+	}
+	now, err := g.Current()
+	if err != nil {
+		return err
+	}
+	if err := g.Release(); err != nil {
+		return fmt.Errorf("Release: %w", err)
+	}
+	// With somebody else inside, whose gate must not be given back by the second Release.
+	return within(s, func(other fence.Gate) error {
+		if err := g.Release(); !errors.Is(err, fence.ErrReleased) {
+			return fmt.Errorf("the second Release returned %v, want %v", err, fence.ErrReleased)
+		}
+		if _, err := g.Current(); !errors.Is(err, fence.ErrReleased) {
+			return fmt.Errorf("Current of a released gate returned %v, want %v", err, fence.ErrReleased)
+		}
+		if err := g.Raise(now + 1); !errors.Is(err, fence.ErrReleased) {
+			return fmt.Errorf("Raise of a released gate returned %v, want %v", err, fence.ErrReleased)
+		}
+		if err := inside(other, now); err != nil {
+			return err
+		}
+		return busy(s)
+	})
+}
+
+func tryHold(s fence.Store, _ Options) error {
+	if err := within(s, func(fence.Gate) error { return busy(s) }); err != nil {
+		return err
+	}
+	return free(s)
+}
+
+func holdWaits(s fence.Store, _ Options) error {
+	first, err := s.Hold(context.Background())
+	if err != nil {
+		return err
+	}
+	now, err := first.Current()
+	if err != nil {
+		return err
+	}
+	var inFirst atomic.Bool
+	inFirst.Store(true)
+	second := spawn(func() error {
+		g, err := s.Hold(context.Background())
+		if err != nil {
+			return err
+		}
+		if inFirst.Load() {
+			return errors.New("a second gate was handed out while the first was held")
+		}
+		return errors.Join(inside(g, now+1), g.Release())
+	})
+	if err := first.Raise(now + 1); err != nil {
+		return err
+	}
+	inFirst.Store(false)
+	if err := first.Release(); err != nil {
+		return err
+	}
+	return <-second
+}
+
+// short is long enough to be waiting, and too short to be noticed.
+const short = 10 * time.Millisecond
+
+var errCause = errors.New("the reason of the caller")
+
+func holdContext(s fence.Store, _ Options) error {
+	gone, cancel := context.WithCancelCause(context.Background())
+	cancel(errCause)
+	if g, err := s.Hold(gone); err == nil {
+		g.Release()
+		return errors.New("Hold went on with a context that had ended")
+	} else if !errors.Is(err, errCause) {
+		return fmt.Errorf("Hold with an ended context returned %v, want the cause of the context", err)
+	}
+	return within(s, func(fence.Gate) error {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		waiting := spawn(func() error {
+			g, err := s.Hold(ctx)
+			if err == nil {
+				g.Release()
+			}
+			return err
+		})
+		cancel(errCause)
+		if err := <-waiting; !errors.Is(err, errCause) {
+			return fmt.Errorf("Hold returned %v, want the cause of its context, as the gate is held", err)
+		}
+		// A deadline certainly ends while waiting.
+		timed, stop := context.WithTimeoutCause(context.Background(), short, errCause)
+		defer stop()
+		if _, err := s.Hold(timed); !errors.Is(err, fence.ErrGateBusy) || !errors.Is(err, errCause) {
+			return fmt.Errorf("Hold returned %v, want %v and the cause of the context", err,
+				fence.ErrGateBusy)
+		}
+		return nil
+	})
+}
+
+func guardRuns(s fence.Store, _ Options) error {
+	now, err := up(s)
+	if err != nil {
+		return err
+	}
+	runs := 0
+	err = s.Guard(context.Background(), now, func() error {
+		runs++
+		if err := outside(s, now); err != nil {
+			return err
+		}
+		return busy(s)
+	})
+	if err != nil {
+		return fmt.Errorf("Guard: %w", err)
+	}
+	if runs != 1 {
+		return fmt.Errorf("Guard ran its function %d times", runs)
+	}
+	return free(s)
+}
+
+// guardExcludes: no raise comes between the check of a token and the end of the function.
+func guardExcludes(s fence.Store, _ Options) error {
+	now, err := up(s)
+	if err != nil {
+		return err
+	}
+	const rounds, guards = 50, 3
+	var running []<-chan error
+	for range guards {
+		running = append(running, spawn(func() error {
+			for range rounds {
+				t, err := s.Current()
+				if err != nil {
+					return err
+				}
+				err = s.Guard(context.Background(), t, func() error {
+					if err := outside(s, t); err != nil {
+						return fmt.Errorf("inside Guard(%d): %w", t, err)
+					}
+					return outside(s, t)
+				})
+				if err != nil && !errors.Is(err, fence.ErrFenced) {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	running = append(running, spawn(func() error {
+		for range rounds {
+			if _, err := up(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	if err := all(running); err != nil {
+		return err
+	}
+	return outside(s, now+rounds)
+}
+
+func guardRefuses(s fence.Store, _ Options) error {
+	now, err := up(s)
+	if err != nil {
+		return err
+	}
+	ran := errors.New("ran")
+	fn := func() error { return ran }
+	err = s.Guard(context.Background(), now-1, fn)
+	if errors.Is(err, ran) || !errors.Is(err, fence.ErrFenced) {
+		return fmt.Errorf("counter %d, Guard(%d) returned %v, want %v", now, now-1, err, fence.ErrFenced)
+	}
+	if fe, ok := errors.AsType[*fence.FencedError](err); !ok || fe.Token != now-1 || fe.Current != now {
+		return fmt.Errorf("counter %d, Guard(%d) returned %#v, want a *FencedError with both", now,
+			now-1, err)
+	}
+	err = s.Guard(context.Background(), now+1, fn)
+	if errors.Is(err, ran) || !errors.Is(err, fence.ErrNeverIssued) {
+		return fmt.Errorf("counter %d, Guard(%d) returned %v, want %v", now, now+1, err,
+			fence.ErrNeverIssued)
+	}
+	if err := outside(s, now); err != nil {
+		return err
+	}
+	return free(s)
+}
+
+func guardError(s fence.Store, _ Options) error {
+	now, err := up(s)
+	if err != nil {
+		return err
+	}
+	if err := s.Guard(context.Background(), now, func() error { return errCause }); err != errCause {
+		return fmt.Errorf("Guard returned %v, want the error of the function as it is", err)
+	}
+	return free(s)
+}
+
+func guardPanic(s fence.Store, _ Options) error {
+	now, err := up(s)
+	if err != nil {
+		return err
+	}
+	caught := func() (p any) {
+		defer func() { p = recover() }()
+		s.Guard(context.Background(), now, func() error { panic(errCause) })
+		return nil
+	}()
+	if caught != any(errCause) {
+		return fmt.Errorf("the function panicked, and Guard made %v of it", caught)
+	}
+	return free(s)
+}
+
+func guardContext(s fence.Store, _ Options) error {
+	now, err := up(s)
+	if err != nil {
+		return err
+	}
+	return within(s, func(fence.Gate) error {
+		ctx, cancel := context.WithTimeoutCause(context.Background(), short, errCause)
+		defer cancel()
+		ran := false
+		err := s.Guard(ctx, now, func() error { ran = true; return nil })
+		if ran {
+			return errors.New("Guard ran its function while the gate was held")
+		}
+		if !errors.Is(err, errCause) || !errors.Is(err, fence.ErrGateBusy) {
+			return fmt.Errorf("Guard returned %v, want %v and the cause of the context", err,
+				fence.ErrGateBusy)
+		}
+		return nil
+	})
+}
+
+// exclusion: many goroutines read, add one and raise. Any two that were inside together would meet
+// in the plain variable, or raise to the same number.
+func exclusion(s fence.Store, _ Options) error {
+	start, err := s.Current()
+	if err != nil {
+		return err
+	}
+	return contend(start, s, s, s, s)
+}
+
+func contend(start fence.Token, stores ...fence.Store) error {
+	const rounds = 50
+	var inside atomic.Int32
+	var mu sync.Mutex
+	given := map[fence.Token]bool{}
+	var running []<-chan error
+	for _, s := range stores {
+		running = append(running, spawn(func() error {
+			last := start
+			for range rounds {
+				err := within(s, func(g fence.Gate) error {
+					if n := inside.Add(1); n != 1 {
+						return fmt.Errorf("%d gates are held at once", n)
+					}
+					defer inside.Add(-1)
+					now, err := g.Current()
+					if err != nil {
+						return err
+					}
+					if now < last {
+						return fmt.Errorf("the number went back from %d to %d", last, now)
+					}
+					if err := g.Raise(now + 1); err != nil {
+						return err
+					}
+					last = now + 1
+					mu.Lock()
+					defer mu.Unlock()
+					if given[last] {
+						return fmt.Errorf("the number %d was reached twice", last)
+					}
+					given[last] = true
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	if err := all(running); err != nil {
+		return err
+	}
+	return outside(stores[0], start+fence.Token(rounds*len(stores)))
+}
+
+func reopens(s fence.Store, opts Options) error {
+	for range 3 {
+		now, err := up(s)
+		if err != nil {
+			return err
+		}
+		if s, err = opts.Reopen(s); err != nil {
+			return fmt.Errorf("Reopen: %w", err)
+		}
+		if err := outside(s, now); err != nil {
+			return fmt.Errorf("after reopening: %w", err)
+		}
+		err = within(s, func(g fence.Gate) error {
+			if err := inside(g, now); err != nil {
+				return fmt.Errorf("after reopening: %w", err)
+			}
+			if err := g.Raise(now); !errors.Is(err, fence.ErrNotGreater) {
+				return fmt.Errorf("after reopening at %d, Raise(%d) returned %v, want %v", now, now, err,
+					fence.ErrNotGreater)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func reopenExcludes(s fence.Store, opts Options) error {
+	other, err := opts.Reopen(s)
+	if err != nil {
+		return fmt.Errorf("Reopen: %w", err)
+	}
+	if err := within(s, func(fence.Gate) error { return busy(other) }); err != nil {
+		return err
+	}
+	start, err := s.Current()
+	if err != nil {
+		return err
+	}
+	return contend(start, s, other, s, other)
+}
+
+// The small steps.
+
+// spawn runs fn beside the caller. A panic is an error as well.
+func spawn(fn func() error) <-chan error {
+	result := make(chan error, 1)
+	go func() {
+		err := errors.New("the check ended its goroutine")
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+			result <- err
+		}()
+		err = fn()
+	}()
+	return result
+}
+
+// all waits for what was spawned.
+func all(running []<-chan error) error {
+	var err error
+	for _, r := range running {
+		err = errors.Join(err, <-r)
+	}
+	return err
+}
+
+// within runs fn with the gate held.
+func within(s fence.Store, fn func(g fence.Gate) error) error {
+	g, err := s.Hold(context.Background())
+	if err != nil {
+		return fmt.Errorf("Hold: %w", err)
+	}
+	if err := fn(g); err != nil {
+		g.Release()
+		return err
+	}
+	if err := g.Release(); err != nil {
+		return fmt.Errorf("Release: %w", err)
+	}
+	return nil
+}
+
+// up raises by one and returns the new number.
+func up(s fence.Store) (now fence.Token, err error) {
+	err = within(s, func(g fence.Gate) error {
+		if now, err = g.Current(); err != nil {
+			return err
+		}
+		now++
+		return g.Raise(now)
+	})
+	return now, err
+}
+
+func inside(g fence.Gate, want fence.Token) error {
+	if got, err := g.Current(); err != nil || got != want {
+		return fmt.Errorf("Current inside the gate returned %d, %v, want %d", got, err, want)
+	}
+	return nil
+}
+
+func outside(s fence.Store, want fence.Token) error {
+	if got, err := s.Current(); err != nil || got != want {
+		return fmt.Errorf("Current returned %d, %v, want %d", got, err, want)
+	}
+	return nil
+}
+
+// busy: TryHold must say so, as the caller holds the gate.
+func busy(s fence.Store) error {
+	g, err := s.TryHold()
+	if err == nil {
+		g.Release()
+		return errors.New("TryHold handed out a second gate")
+	}
+	if !errors.Is(err, fence.ErrGateBusy) {
+		return fmt.Errorf("TryHold returned %v, want %v", err, fence.ErrGateBusy)
+	}
+	return nil
+}
+
+// free: nobody may be left inside.
+func free(s fence.Store) error {
+	g, err := s.TryHold()
+	if err != nil {
+		return fmt.Errorf("the gate was not given back: %w", err)
+	}
+	return g.Release()
+}

@@ -1,0 +1,182 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// fileGate is the gate of a Counter while it is held.
+type fileGate struct {
+	c    *Counter
+	dir  vfs.Dir
+	done func() // lets dir go
+	f    vfs.File
+	info vfs.Info // of f
+
+	mu       sync.Mutex
+	released bool
+}
+
+// still reports whether the locked file is the one at the name.
+func (g *fileGate) still() error {
+	info, err := g.dir.Stat(g.c.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.SameFile(g.info):
+		return fail("keep the gate of", g.c.path, ErrGateLost)
+	case err != nil:
+		return fail("look at", g.c.path, err)
+	}
+	return nil
+}
+
+// settle reads the counter of a gate that was just taken, and repairs it where that is needed. created
+// says that this attempt made the file, from a floor that was asked for outside the gate.
+func (g *fileGate) settle(created bool) error {
+	c := g.c
+	b, err := readAll(g.f)
+	if err != nil {
+		return fail("read", c.path, err)
+	}
+	t, damage := c.judge(b, Token(c.seen.Load()))
+	if damage == nil && !created {
+		c.saw(t)
+		return nil
+	}
+	if damage != nil && c.opts.Floor == nil {
+		return fail("read", c.path, damage) // nobody knows what it was
+	}
+	floor, err := c.floor()
+	if err != nil {
+		return err
+	}
+	was := "missing"
+	switch {
+	case damage != nil:
+		if was, err = g.repairable(b, damage); err != nil {
+			return fail("repair", c.path, err)
+		}
+	case t >= floor:
+		floor = t // as created: nothing to write
+	}
+	if damage != nil || floor > t {
+		if err := g.write(floor); err != nil {
+			return fail("repair", c.path, err)
+		}
+	}
+	c.saw(floor)
+	if c.opts.Repaired != nil && (damage != nil || floor > 0) {
+		c.opts.Repaired(was, floor)
+	}
+	return nil
+}
+
+// repairable refuses to write into what may be somebody's data, and says what was there.
+func (g *fileGate) repairable(b []byte, damage error) (was string, err error) {
+	info, err := g.f.Stat()
+	switch {
+	case err != nil:
+		return "", err
+	case info.Size > repairable:
+		return "", fmt.Errorf("%w: %d bytes are no counter, left alone", damage, info.Size)
+	case info.Links > 1:
+		return "", fmt.Errorf("%w: the file has %d names, left alone", damage, info.Links)
+	case len(b) == 0:
+		return "empty", nil
+	}
+	return quote(b), nil
+}
+
+// write sets the number durably: one write, no growing, no shrinking but of what was damaged.
+func (g *fileGate) write(t Token) error {
+	if _, err := g.f.WriteAt(encode(t), 0); err != nil {
+		return err
+	}
+	info, err := g.f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size > width {
+		if err := g.f.Truncate(width); err != nil {
+			return err
+		}
+	}
+	return g.f.Sync()
+}
+
+func (g *fileGate) Current() (Token, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.current("read")
+}
+
+func (g *fileGate) current(op string) (Token, error) {
+	if g.released {
+		return 0, fail(op, g.c.path, ErrReleased)
+	}
+	if err := g.still(); err != nil {
+		return 0, err
+	}
+	b, err := readAll(g.f)
+	if err != nil {
+		return 0, fail("read", g.c.path, err)
+	}
+	t, err := g.c.judge(b, Token(g.c.seen.Load()))
+	if err != nil {
+		return 0, fail("read", g.c.path, err)
+	}
+	g.c.saw(t)
+	return t, nil
+}
+
+func (g *fileGate) Raise(to Token) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	current, err := g.current("raise")
+	if err != nil {
+		return err
+	}
+	if err := raisable(g.c.path, current, to); err != nil {
+		return err
+	}
+	if err := g.write(to); err != nil {
+		return fail("raise", g.c.path, err)
+	}
+	// Once for each file: whoever created it may have died before the name was on disk.
+	if err := g.c.flushName(g.dir, g.info); err != nil {
+		return fail("raise", g.c.path, err)
+	}
+	if err := g.still(); err != nil {
+		return err
+	}
+	g.c.saw(to)
+	return nil
+}
+
+func (g *fileGate) Release() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.released {
+		return fail("release", g.c.path, ErrReleased)
+	}
+	g.released = true
+	err := g.close()
+	g.done()
+	if g.c.opts.WithoutKernelLock {
+		<-g.c.slot
+	}
+	return fail("release", g.c.path, err)
+}
+
+// close unlocks and closes the file. Unlocked by hand, as a child that was forked meanwhile may have
+// the descriptor too.
+func (g *fileGate) close() error {
+	var err error
+	if !g.c.opts.WithoutKernelLock {
+		err = g.f.Unlock(vfs.NativeLock())
+	}
+	return errors.Join(err, g.f.Close())
+}

@@ -1,0 +1,240 @@
+package identity
+
+import (
+	"strconv"
+
+	"github.com/probate-dev/probate/probe"
+)
+
+// lockEvidence is evidence A: about the kernel lock on the record's file.
+type lockEvidence struct {
+	counts   bool // the file is the owner's own, and both see a local filesystem
+	evidence []Evidence
+}
+
+func aboutLock(c Claim, seen Observation) lockEvidence {
+	said := map[LockState]string{LockHeld: "held", LockFree: "free"}[seen.KernelLock]
+	e := Evidence{Source: "kernel lock", Recorded: c.KernelLock, Observed: said}
+	where := " (" + seen.File.FS + ", local)"
+	state := "is " + said
+	if seen.KernelLock == LockUntested {
+		state, e.Err = "could not be tested", errText(seen.LockErr)
+	}
+	out := lockEvidence{}
+	switch why := sameFile(c, seen); {
+	case c.KernelLock == "":
+		e.Sentence = "the owner recorded no kernel lock, so a free one says nothing"
+	case why != "":
+		e.Sentence = "the kernel lock " + state + ", but does not count: " + why
+	case !c.Local || !seen.Filesystem.Local:
+		e.Sentence = "the kernel lock " + state + ", but does not count on a filesystem that is not local"
+	case seen.KernelLock == LockUntested:
+		out.counts = true
+		e.Sentence = "the kernel lock on this very file could not be tested"
+	default:
+		out.counts = true
+		e.Sentence = "the kernel lock on this very file " + state + ", and its owner held it" + where
+	}
+	out.evidence = []Evidence{e}
+	return out
+}
+
+// sameFile returns why the file now at the record's path is not the one that carried the record when
+// it was written, or "". A restart may number filesystems anew: then type and inode must do.
+func sameFile(c Claim, seen Observation) string {
+	switch {
+	case c.File.FS == "" || c.File.Inode == 0:
+		return "the record does not name its file"
+	case seen.File.FS == "" || seen.File.Inode == 0:
+		return "the file could not be identified"
+	case c.File.FS != seen.File.FS || c.File.Inode != seen.File.Inode:
+		return "the record lies in another file than the one that it was written to"
+	case bootsDiffer(c.Owner, seen.Host):
+		return ""
+	case c.File.ID == "" || seen.File.ID == "":
+		return "the filesystem could not be identified"
+	case c.File.ID != seen.File.ID:
+		return "the record lies on another filesystem than the one that it was written to"
+	}
+	return ""
+}
+
+func bootsDiffer(id Identity, h probe.Host) bool {
+	return id.Boot != "" && h.Boot.ID.Known && id.Boot != h.Boot.ID.Value
+}
+
+// processEvidence is evidence B: about the process. Its verdict is Unknown, with the reason why,
+// wherever the number cannot be given the meaning that it had for the owner.
+type processEvidence struct {
+	verdict     Verdict
+	reason      Reason
+	sentence    string
+	bootsDiffer bool
+	evidence    []Evidence
+}
+
+func (b processEvidence) finding() Finding {
+	return Finding{b.verdict, b.reason, b.sentence, b.evidence}
+}
+
+func (b processEvidence) with(v Verdict, r Reason, sentence string) processEvidence {
+	b.verdict, b.reason, b.sentence = v, r, sentence
+	return b
+}
+
+func aboutProcess(c Claim, seen Observation) processEvidence {
+	var b processEvidence
+	id, host := c.Owner, seen.Host
+	boot := Evidence{Source: host.Boot.ID.Source, Recorded: id.Boot}
+	if host.Boot.ID.Known {
+		boot.Observed = host.Boot.ID.Value
+	} else {
+		boot.Err = host.Boot.ID.String()
+	}
+	note := func(e Evidence, sentence string) { e.Sentence = sentence; b.evidence = append(b.evidence, e) }
+	switch {
+	case id.Boot == "":
+		note(boot, "the record names no genuine boot")
+		return b.with(Unknown, BootUnreadable, "the owner could not say under which boot it ran")
+	case !host.Boot.ID.Known:
+		note(boot, "the boot id cannot be read here")
+		return b.with(Unknown, BootUnreadable, "this process cannot say under which boot it runs")
+	case id.Boot != host.Boot.ID.Value:
+		note(boot, "written under another boot")
+		b.bootsDiffer = true
+		return b.with(Unknown, OtherBoot, "the record was written under another boot")
+	}
+	note(boot, "same boot as now")
+
+	ns := Evidence{Source: host.Namespaces.PID.Source, Recorded: nonZero(id.PIDNS),
+		Observed: nonZero(value(host.Namespaces.PID))}
+	switch {
+	case samePIDNamespace(id, host):
+	case id.PIDNS == 0 || !host.Namespaces.PID.Known:
+		if !host.Namespaces.PID.Known {
+			ns.Err = host.Namespaces.PID.String()
+		}
+		note(ns, "the pid namespace is not known on both sides")
+		return b.with(Unknown, NamespaceUnreadable,
+			"which process has number "+strconv.Itoa(id.PID)+" for the owner cannot be said from here")
+	default:
+		note(ns, "written in another pid namespace, where the number means another process")
+		return b.with(Unknown, OtherPIDNamespace, "the owner ran in another pid namespace")
+	}
+	return b.aboutNumber(id, host, seen.Process)
+}
+
+// aboutNumber compares the process that has the recorded number now. Boot and pid namespace agree.
+func (b processEvidence) aboutNumber(id Identity, host probe.Host, p probe.Process) processEvidence {
+	number := Evidence{Recorded: strconv.Itoa(id.PID), Observed: p.Presence.String()}
+	for _, r := range p.Readings {
+		number.Source = r.Source
+		if r.Err != "" {
+			number.Err = r.Source + ": " + r.Err
+		}
+	}
+	say := func(sentence string) {
+		number.Sentence = sentence
+		b.evidence = append(b.evidence, number)
+	}
+	pid := strconv.Itoa(id.PID)
+	same, how := sameProcess(id, host, p)
+	switch p.Presence {
+	case probe.Missing:
+		say("the kernel knows no process " + pid)
+		return b.with(Gone, NoSuchProcess, who(id)+" does not exist any more")
+	case probe.ThreadOnly:
+		say("number " + pid + " is only a thread of another process now")
+		return b.with(Gone, NoSuchProcess, who(id)+" does not exist any more")
+	case probe.Exited:
+		say("process " + pid + " has exited and no thread of it runs; its parent has not reaped it")
+		b.evidence = append(b.evidence, how)
+		if same == different {
+			return b.with(Gone, PIDReused, who(id)+" is gone: the number went to another process, "+
+				"which has exited too")
+		}
+		return b.with(Gone, ProcessExited, who(id)+" has exited; its parent has not reaped it yet")
+	case probe.Running:
+	default:
+		say("whether process " + pid + " exists could not be found out")
+		return b.with(Unknown, ProcessUnreadable, "whether "+who(id)+" exists could not be found out")
+	}
+	b.evidence = append(b.evidence, how)
+	switch same {
+	case equal:
+		state := "running"
+		if s := p.State; s.Known && (s.Value == "stopped" || s.Value == "traced") {
+			state = s.Value // stopped is not gone: it can be continued, and write
+		}
+		say("process " + pid + " is " + state)
+		return b.with(Alive, ProcessRunning, who(id)+" is "+state)
+	case different:
+		say("process " + pid + named(value(p.Name)) + " is another process than the owner")
+		return b.with(Gone, PIDReused, who(id)+" is gone: another process has the number now")
+	default:
+		say("a process " + pid + named(value(p.Name)) + " exists, which may be the owner or another")
+		reason := StartUnreadable
+		if how.Recorded != "" && !sameTimeNamespace(id, host) {
+			reason = OtherTimeNamespace
+		}
+		return b.with(Unknown, reason, "whether process "+pid+" is the owner cannot be said: "+how.Sentence)
+	}
+}
+
+// sameness is three-valued: what could not be read is neither equal nor different.
+type sameness int
+
+const (
+	incomparable sameness = iota
+	equal
+	different
+)
+
+// sameProcess compares exact identities: the pidfd inode where both are known, for it is unique for
+// the boot in every namespace, else the start value, which means the same only within one time
+// namespace and for one kind.
+func sameProcess(id Identity, host probe.Host, p probe.Process) (sameness, Evidence) {
+	if id.PIDFD != 0 && p.PIDFD.Known {
+		e := Evidence{Source: p.PIDFD.Source, Recorded: "pidfd:" + nonZero(id.PIDFD),
+			Observed: "pidfd:" + nonZero(p.PIDFD.Value)}
+		return compared(&e, id.PIDFD == p.PIDFD.Value, "pidfd inode")
+	}
+	e := Evidence{Source: p.Start.Source, Recorded: string(id.Start)}
+	switch {
+	case !id.Start.Valid():
+		e.Recorded = ""
+		e.Sentence = "the record does not say when its owner started"
+		return incomparable, e
+	case !p.Start.Known || !p.Start.Value.Valid():
+		e.Err = p.Start.String()
+		e.Sentence = "when the process started cannot be read here"
+		return incomparable, e
+	}
+	e.Observed = string(p.Start.Value)
+	switch {
+	case id.Start.Kind() != p.Start.Value.Kind():
+		e.Sentence = "the start values are of different kinds"
+		return incomparable, e
+	case !sameTimeNamespace(id, host):
+		e.Sentence = "the start value was read in another time namespace"
+		return incomparable, e
+	}
+	return compared(&e, id.Start == p.Start.Value, "start")
+}
+
+func compared(e *Evidence, same bool, what string) (sameness, Evidence) {
+	if same {
+		e.Sentence = "the " + what + " is the recorded one"
+		return equal, *e
+	}
+	e.Sentence = "the " + what + " differs: recorded " + e.Recorded + ", now " + e.Observed
+	return different, *e
+}
+
+func sameTimeNamespace(id Identity, host probe.Host) bool {
+	if host.OS != "linux" {
+		return true
+	}
+	ns := host.Namespaces.Time
+	return id.TimeNS != 0 && ns.Known && ns.Value == id.TimeNS
+}

@@ -1,0 +1,4 @@
+package vfs
+
+// Stale reports that err says "the file behind this handle was replaced".
+func Stale(error) bool { return false }

@@ -1,0 +1,161 @@
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const nativeLock = LockOFD
+
+func openDir(path string) (fd int, pathOnly bool, err error) {
+	err = retry(func() error {
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err == unix.EACCES {
+		// A directory that may be written and searched but not listed.
+		err = retry(func() error {
+			fd, err = unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			return err
+		})
+		return fd, true, err
+	}
+	return fd, false, err
+}
+
+func pin(dir int, name string) (int, error) {
+	return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
+func flush(fd int) error { return unix.Fsync(fd) }
+
+// syncUnreadable flushes a directory that cannot be opened for reading, and so not be flushed by
+// itself: with it everything else on its filesystem, through a file without a name.
+func syncUnreadable(dir int) error {
+	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return unix.EACCES
+	}
+	defer unix.Close(fd)
+	return unix.Syncfs(fd)
+}
+
+func (d *osDir) CreateUnnamed(mode fs.FileMode) (File, error) {
+	f := &osFile{path: join(d.path, "(unnamed)"), writable: true, fd: descriptor{fd: -1}}
+	err := d.fd.use(func(fd int) error {
+		flags := unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC
+		n, err := unix.Openat(fd, ".", flags, uint32(mode.Perm()))
+		switch err {
+		case nil:
+		case unix.EISDIR, unix.EOPNOTSUPP, unix.EINVAL:
+			return unsupported(err.(syscall.Errno), "no files without a name here")
+		case unix.ENOENT:
+			if alive(fd) { // a kernel that does not know the flag, and not a directory that is gone
+				return unsupported(unix.ENOENT, "no files without a name here")
+			}
+			return err
+		case unix.EPERM:
+			if !alive(fd) { // what ext4 says in a directory that was removed
+				return unix.ENOENT
+			}
+			return err
+		default:
+			return err
+		}
+		if err := setMode(n, mode); err != nil {
+			unix.Close(n)
+			return err
+		}
+		f.fd.fd = n
+		return nil
+	})
+	if err != nil {
+		return nil, pathError("create", f.path, err)
+	}
+	return f, nil
+}
+
+func (d *osDir) LinkUnnamed(file File, name string) error {
+	f, ok := file.(*osFile)
+	if !ok {
+		return linkError("link", "(unnamed)", join(d.path, name), fs.ErrInvalid)
+	}
+	if err := element(name); err != nil {
+		return linkError("link", f.path, join(d.path, name), err)
+	}
+	err := f.fd.use(func(fd int) error {
+		return d.fd.use(func(dir int) error { return linkUnnamed(fd, dir, name) })
+	})
+	return linkError("link", f.path, join(d.path, name), err)
+}
+
+// linkUnnamed uses the descriptor itself, which works without /proc. Before Linux 6.10 that needs a
+// capability and says ENOENT without.
+func linkUnnamed(fd, dir int, name string) error {
+	err := unix.Linkat(fd, "", dir, name, unix.AT_EMPTY_PATH)
+	if err != unix.ENOENT && err != unix.EPERM && err != unix.EINVAL {
+		return err
+	}
+	const self = "/proc/self/fd/"
+	var st unix.Statfs_t
+	if unix.Statfs(self, &st) != nil || uint32(st.Type) != unix.PROC_SUPER_MAGIC {
+		if err == unix.ENOENT && !alive(dir) {
+			return err
+		}
+		return unsupported(err.(syscall.Errno), "no way to name an unnamed file here")
+	}
+	return unix.Linkat(unix.AT_FDCWD, self+strconv.Itoa(fd), dir, name, unix.AT_SYMLINK_FOLLOW)
+}
+
+// alive reports that the open directory still has a name.
+func alive(dir int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(dir, &st) == nil && st.Nlink > 0
+}
+
+func renameNoReplace(dir int, old, new string) error {
+	return renameFlags(dir, old, new, unix.RENAME_NOREPLACE, "no rename without replacing here")
+}
+
+func exchange(dir int, a, b string) error {
+	return renameFlags(dir, a, b, unix.RENAME_EXCHANGE, "no exchange of names here")
+}
+
+func renameFlags(dir int, old, new string, flags uint, what string) error {
+	err := unix.Renameat2(dir, old, dir, new, flags)
+	errno, ok := err.(syscall.Errno)
+	if !ok {
+		return err
+	}
+	switch {
+	case errno == unix.EINVAL, errors.Is(errno, errors.ErrUnsupported):
+		return unsupported(errno, what)
+	case errno == unix.EPERM && unix.Renameat2(-1, old, -1, new, flags) == unix.EPERM:
+		// A real EPERM comes from the directory. Here the call itself is forbidden (seccomp): the
+		// kernel would have said EBADF.
+		return unsupported(errno, what)
+	}
+	return err
+}
+
+// The open-file-description locks. They belong to the open file description, so no other close in the
+// process drops them, and they are inherited. Start 0 and Len 0 mean the whole file, however it grows.
+
+func ofdLock(fd int) error {
+	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+}
+
+func ofdUnlock(fd int) error {
+	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
+}
+
+// ofdLocked asks with a read lock: that one conflicts with owners only, and needs no right to write.
+func ofdLocked(fd int) (bool, error) {
+	lk := unix.Flock_t{Type: unix.F_RDLCK}
+	err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_GETLK, &lk)
+	return err == nil && lk.Type != unix.F_UNLCK, err
+}

@@ -1,0 +1,431 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package vfs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxIO is the largest piece of one read or write: some systems refuse more than 2 GiB.
+const maxIO = 1 << 30
+
+// patience bounds how often a call is repeated after EINTR, so that a filesystem that answers
+// nothing else ends in an error and not in a loop.
+const patience = 100
+
+func retry(fn func() error) error {
+	var err error
+	for range patience {
+		if err = fn(); err != unix.EINTR {
+			return err
+		}
+	}
+	return err
+}
+
+// descriptor is a raw file descriptor. It is not an *os.File: the poller of the runtime would make
+// the open file description non-blocking, which children inherit, and a finalizer would give up
+// kernel locks behind the caller's back. The lock keeps calls away from a number that was closed
+// and given out again.
+type descriptor struct {
+	mu sync.RWMutex
+	fd int // -1 when closed
+}
+
+func (d *descriptor) use(fn func(fd int) error) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.fd < 0 {
+		return os.ErrClosed
+	}
+	return retry(func() error { return fn(d.fd) })
+}
+
+func (d *descriptor) handle() uintptr {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return uintptr(d.fd)
+}
+
+func (d *descriptor) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fd < 0 {
+		return os.ErrClosed
+	}
+	fd := d.fd
+	d.fd = -1
+	// Not repeated after EINTR: the number is free already and may be somebody else's.
+	if err := unix.Close(fd); err != nil && err != unix.EINTR {
+		return err
+	}
+	return nil
+}
+
+type osFS struct{}
+
+func (osFS) OpenDir(path string) (Dir, error) {
+	fd, pathOnly, err := openDir(path)
+	if err != nil {
+		return nil, pathError("open", path, err)
+	}
+	return &osDir{path: path, pathOnly: pathOnly, fd: descriptor{fd: fd}}, nil
+}
+
+type osDir struct {
+	path     string
+	pathOnly bool // may be searched and written but not read
+	fd       descriptor
+}
+
+func (d *osDir) Path() string    { return d.path }
+func (d *osDir) Handle() uintptr { return d.fd.handle() }
+func (d *osDir) Close() error    { return pathError("close", d.path, d.fd.close()) }
+
+// on runs one call on a name in the directory.
+func (d *osDir) on(op, name string, fn func(fd int) error) error {
+	if err := element(name); err != nil {
+		return pathError(op, join(d.path, name), err)
+	}
+	return pathError(op, join(d.path, name), d.fd.use(fn))
+}
+
+// on2 runs one call on two names in the directory.
+func (d *osDir) on2(op, old, new string, fn func(fd int) error) error {
+	err := element(old)
+	if err == nil {
+		err = element(new)
+	}
+	if err == nil {
+		err = d.fd.use(fn)
+	}
+	return linkError(op, join(d.path, old), join(d.path, new), err)
+}
+
+func (d *osDir) Open(name string, access Access) (File, error) {
+	flags := map[Access]int{Read: unix.O_RDONLY, ReadWrite: unix.O_RDWR,
+		Append: unix.O_RDWR | unix.O_APPEND}[access]
+	f := &osFile{path: join(d.path, name), writable: access != Read, fd: descriptor{fd: -1}}
+	err := d.on("open", name, func(fd int) error {
+		// Opening a device can do something (rewind a tape, hang up a line), so look first. What
+		// comes in between is opened without blocking and refused below.
+		var st unix.Stat_t
+		if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+		if mode := fileMode(uint32(st.Mode)); !mode.IsRegular() {
+			return notRegular(mode)
+		}
+		flags := flags | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+		n, err := unix.Openat(fd, name, flags, 0)
+		if err != nil {
+			return openError(err)
+		}
+		if err := unix.Fstat(n, &st); err != nil {
+			unix.Close(n)
+			return err
+		}
+		if mode := fileMode(uint32(st.Mode)); !mode.IsRegular() {
+			unix.Close(n)
+			return notRegular(mode)
+		}
+		f.fd.fd = n
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// openError tells the answers that only something else than a regular file gives.
+func openError(err error) error {
+	switch err {
+	case unix.ELOOP, unix.EMLINK, // a link (FreeBSD says EMLINK)
+		unix.EISDIR,             // a directory
+		unix.ENXIO, unix.ENODEV: // a socket, a FIFO without a reader, a device
+		return &kindError{err.(syscall.Errno)}
+	}
+	return err
+}
+
+// kindError is ErrNotRegular as the errno of open says it.
+type kindError struct{ errno syscall.Errno }
+
+func (e *kindError) Error() string   { return ErrNotRegular.Error() + ": " + e.errno.Error() }
+func (e *kindError) Unwrap() []error { return []error{ErrNotRegular, e.errno} }
+
+func (d *osDir) Pin(name string) (File, error) {
+	f := &osFile{path: join(d.path, name), fd: descriptor{fd: -1}}
+	err := d.on("pin", name, func(fd int) (err error) {
+		f.fd.fd, err = pin(fd, name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (d *osDir) Create(name string, mode fs.FileMode) (File, error) {
+	f := &osFile{path: join(d.path, name), writable: true, fd: descriptor{fd: -1}}
+	err := d.on("create", name, func(fd int) error {
+		flags := unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+		n, err := unix.Openat(fd, name, flags, uint32(mode.Perm()))
+		if err != nil {
+			return err
+		}
+		if err := setMode(n, mode); err != nil {
+			unix.Close(n)
+			unix.Unlinkat(fd, name, 0)
+			return err
+		}
+		f.fd.fd = n
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// setMode gives a file that was just created exactly the bits that were asked for, whatever the umask
+// and the default ACL of the directory made of them.
+func setMode(fd int, mode fs.FileMode) error {
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Fstat(fd, &st) }); err != nil {
+		return err
+	}
+	if fileMode(uint32(st.Mode)).Perm() == mode.Perm() {
+		return nil
+	}
+	return retry(func() error { return unix.Fchmod(fd, uint32(mode.Perm())) })
+}
+
+func (d *osDir) Link(old, new string) error {
+	return d.on2("link", old, new, func(fd int) error {
+		err := unix.Linkat(fd, old, fd, new, 0)
+		if err == unix.EPERM {
+			// What Linux answers where there are no hard links (FAT). The other meanings (append-only or
+			// immutable file, somebody else's file) cannot be true of a file that was just made.
+			return unsupported(unix.EPERM, "no hard links here")
+		}
+		return err
+	})
+}
+
+func (d *osDir) RenameNoReplace(old, new string) error {
+	return d.on2("rename without replacing", old, new, func(fd int) error {
+		return renameNoReplace(fd, old, new)
+	})
+}
+
+func (d *osDir) Exchange(a, b string) error {
+	return d.on2("exchange", a, b, func(fd int) error { return exchange(fd, a, b) })
+}
+
+func (d *osDir) Rename(old, new string) error {
+	return d.on2("rename", old, new, func(fd int) error { return unix.Renameat(fd, old, fd, new) })
+}
+
+func (d *osDir) Remove(name string) error {
+	return d.on("remove", name, func(fd int) error { return unix.Unlinkat(fd, name, 0) })
+}
+
+func (d *osDir) Self() (Info, error) {
+	var st unix.Stat_t
+	if err := d.fd.use(func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
+		return Info{}, pathError("stat", d.path, err)
+	}
+	return info(&st), nil
+}
+
+func (d *osDir) Stat(name string) (Info, error) {
+	var st unix.Stat_t
+	err := d.on("stat", name, func(fd int) error {
+		return unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	return info(&st), nil
+}
+
+func (d *osDir) Names() ([]string, error) {
+	var names []string
+	err := d.fd.use(func(fd int) error {
+		// Opened anew: the position in a directory belongs to the open file description.
+		n, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		f := os.NewFile(uintptr(n), d.path)
+		defer f.Close()
+		names, err = f.Readdirnames(-1)
+		return err
+	})
+	if err != nil {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err
+		}
+		return nil, pathError("list", d.path, err)
+	}
+	return names, nil
+}
+
+func (d *osDir) Sync() error {
+	err := d.fd.use(func(fd int) error {
+		if d.pathOnly {
+			return syncUnreadable(fd)
+		}
+		return flush(fd)
+	})
+	if err == unix.EINVAL {
+		err = unsupported(unix.EINVAL, "directories cannot be flushed here")
+	}
+	return pathError("flush", d.path, err)
+}
+
+type osFile struct {
+	path     string
+	writable bool
+	flocked  atomic.Bool // holds its flock: testing it would give it up
+	fd       descriptor
+}
+
+func (f *osFile) Handle() uintptr { return f.fd.handle() }
+func (f *osFile) Close() error    { return pathError("close", f.path, f.fd.close()) }
+
+func (f *osFile) on(op string, fn func(fd int) error) error {
+	return pathError(op, f.path, f.fd.use(fn))
+}
+
+func (f *osFile) ReadAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		var m int
+		err := f.fd.use(func(fd int) (err error) {
+			m, err = unix.Pread(fd, p[n:min(len(p), n+maxIO)], off+int64(n))
+			return err
+		})
+		if err != nil {
+			return n, pathError("read", f.path, err)
+		}
+		if m <= 0 {
+			return n, io.EOF
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func (f *osFile) WriteAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		var m int
+		err := f.fd.use(func(fd int) (err error) {
+			m, err = unix.Pwrite(fd, p[n:min(len(p), n+maxIO)], off+int64(n))
+			return err
+		})
+		if err == nil && m <= 0 {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return n, pathError("write", f.path, err)
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func (f *osFile) Append(p []byte) (n int, err error) {
+	for n < len(p) {
+		var m int
+		err := f.fd.use(func(fd int) (err error) {
+			m, err = unix.Write(fd, p[n:min(len(p), n+maxIO)])
+			return err
+		})
+		if err == nil && m <= 0 {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return n, pathError("append", f.path, err)
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func (f *osFile) Stat() (Info, error) {
+	var st unix.Stat_t
+	if err := f.on("stat", func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
+		return Info{}, err
+	}
+	return info(&st), nil
+}
+
+func (f *osFile) Chmod(mode fs.FileMode) error {
+	return f.on("chmod", func(fd int) error { return unix.Fchmod(fd, uint32(mode.Perm())) })
+}
+
+func (f *osFile) Chown(uid, gid int) error {
+	return f.on("chown", func(fd int) error { return unix.Fchown(fd, uid, gid) })
+}
+
+func (f *osFile) Truncate(size int64) error {
+	return f.on("truncate", func(fd int) error { return unix.Ftruncate(fd, size) })
+}
+
+func (f *osFile) Sync() error { return f.on("flush", flush) }
+
+// fileMode is the portable form of st_mode.
+func fileMode(m uint32) fs.FileMode {
+	mode := fs.FileMode(m & 0o777)
+	for _, b := range [...]struct {
+		bit uint32
+		to  fs.FileMode
+	}{{unix.S_ISUID, fs.ModeSetuid}, {unix.S_ISGID, fs.ModeSetgid}, {unix.S_ISVTX, fs.ModeSticky}} {
+		if m&b.bit != 0 {
+			mode |= b.to
+		}
+	}
+	switch m & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	case unix.S_IFCHR:
+		mode |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFBLK:
+		mode |= fs.ModeDevice
+	default:
+		mode |= fs.ModeIrregular
+	}
+	return mode
+}
+
+func info(st *unix.Stat_t) Info {
+	return Info{
+		Device: uint64(st.Dev),
+		Inode:  uint64(st.Ino),
+		Mode:   fileMode(uint32(st.Mode)),
+		Size:   st.Size,
+		Links:  uint64(st.Nlink),
+		UID:    int(st.Uid),
+		GID:    int(st.Gid),
+
+		ModTime: time.Unix(st.Mtim.Unix()),
+	}
+}

@@ -1,0 +1,89 @@
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Resolve never cleans a path before its links are followed: "link/../x" is where the system goes,
+// not where the text points.
+func (osFS) Resolve(path string) (dir, base string, err error) {
+	dir, base, err = splitReal(path)
+	if err != nil {
+		return "", "", pathError("resolve", path, err)
+	}
+	full := join(dir, base)
+	info, err := os.Lstat(full)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		// Nothing there, or no right to look: whoever opens the name gets to know.
+		return dir, base, nil
+	}
+	target, err := os.Readlink(full)
+	if err != nil {
+		return "", "", pathError("resolve", path, err)
+	}
+	if !filepath.IsAbs(target) {
+		target = join(dir, target)
+	}
+	// A link to a link is kept: it is not followed any further, and Open refuses it.
+	if dir, base, err = splitReal(target); err != nil {
+		return "", "", pathError("resolve", path, err)
+	}
+	return dir, base, nil
+}
+
+// splitReal returns the real path of the directory of path, and the last element as it stands.
+func splitReal(path string) (dir, base string, err error) {
+	if path == "" {
+		return "", "", errors.New("the path is empty")
+	}
+	if strings.IndexByte(path, 0) >= 0 {
+		return "", "", errors.New("the path has a NUL byte in it")
+	}
+	dir, base = splitLast(path)
+	switch base {
+	case "":
+		return "", "", errors.New("the path names a directory, not a file")
+	case ".", "..":
+		return "", "", errors.New("the path ends in a dot element, so it names a directory, not a file")
+	}
+	if err := element(base); err != nil {
+		return "", "", err
+	}
+	if runtime.GOOS == "windows" && (!filepath.IsLocal(base) || strings.ContainsRune(base, ':') ||
+		strings.TrimRight(base, ". ") != base) {
+		return "", "", errors.New("the system takes this name for another one, a stream or a device")
+	}
+	if dir == "" {
+		dir = "."
+	}
+	if !filepath.IsAbs(dir) {
+		if runtime.GOOS == "windows" { // where a drive has a current directory of its own
+			dir, err = filepath.Abs(dir)
+		} else {
+			var cwd string
+			cwd, err = os.Getwd()
+			dir = join(cwd, dir)
+		}
+		if err != nil {
+			return "", "", err
+		}
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", "", err
+	}
+	return dir, base, nil
+}
+
+// splitLast cuts path before its last element. The directory keeps its separator.
+func splitLast(path string) (dir, base string) {
+	i := len(path)
+	for i > len(filepath.VolumeName(path)) && !os.IsPathSeparator(path[i-1]) {
+		i--
+	}
+	return path[:i], path[i:]
+}

@@ -1,0 +1,135 @@
+// Package vfs is the seam between the protocol and the disk: the few file operations that the fence
+// and the lock use, one method for each system call, so that tests can schedule, crash and fault
+// every one of them. OS is the real one.
+package vfs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"time"
+)
+
+var (
+	// ErrLocked is returned when a kernel lock is held through another open file description.
+	ErrLocked = errors.New("locked")
+	// ErrNotRegular is returned by Dir.Open when the name is a link, a directory, a FIFO, a socket or
+	// a device. Nothing was waited for or changed.
+	ErrNotRegular = errors.New("not a regular file")
+)
+
+// LockKind is the kind of kernel lock, as it stands in records.
+type LockKind string
+
+const (
+	LockOFD    LockKind = "ofd"    // Linux: exclusive open-file-description lock on the whole file
+	LockFlock  LockKind = "flock"  // BSD, macOS, and Linux before 3.15: exclusive flock
+	LockHandle LockKind = "handle" // Windows: the file is open without delete sharing
+)
+
+// Access says what Dir.Open opens a file for.
+type Access int
+
+const (
+	Read      Access = iota
+	ReadWrite        // on Unix the right to take an exclusive kernel lock comes with it
+	Append           // ReadWrite, and whatever is written goes to the end of the file: File.Append
+)
+
+// Info is what the file system says about a file.
+type Info struct {
+	Device uint64
+	Inode  uint64
+	Mode   fs.FileMode // type and permission bits
+	Size   int64
+	Links  uint64
+	UID    int // -1 where there is none
+	GID    int // -1 where there is none
+
+	ModTime time.Time // shown to people; never evidence
+}
+
+// SameFile reports whether a and b are one file now. Both must have been alive at one moment, as an
+// inode number is given out again.
+func (a Info) SameFile(b Info) bool { return a.Device == b.Device && a.Inode == b.Inode }
+
+// FS is where directories come from.
+type FS interface {
+	// Resolve returns the absolute directory, links and dots resolved, and the last element of path.
+	// A path that is itself a symbolic link is resolved once. The last element need not exist.
+	Resolve(path string) (dir, base string, err error)
+	// OpenDir opens a directory for the operations of Dir.
+	OpenDir(path string) (Dir, error)
+}
+
+// Dir is an open directory. Names are single elements. Errors are *fs.PathError or *os.LinkError
+// with the whole path, and wrap the system's errno. Operations that the system or the filesystem does
+// not have fail with an error that wraps errors.ErrUnsupported (ENOSYS, EOPNOTSUPP, and EINVAL of the
+// rename flags).
+type Dir interface {
+	Path() string
+	// Handle returns the descriptor, for probe.System.Filesystem.
+	Handle() uintptr
+	// Open opens an existing regular file: no link followed, nothing waited for, created or truncated.
+	// On Windows with all sharing.
+	Open(name string, access Access) (File, error)
+	// Pin opens a file of any type only to keep its inode from being given out again (Linux: O_PATH).
+	Pin(name string) (File, error)
+	// Create creates and opens a file that must not exist, for reading and writing.
+	Create(name string, mode fs.FileMode) (File, error)
+	// CreateUnnamed creates a file without a name (Linux: O_TMPFILE).
+	CreateUnnamed(mode fs.FileMode) (File, error)
+	// LinkUnnamed gives a file made by CreateUnnamed a name that must not exist.
+	LinkUnnamed(f File, name string) error
+	// Link gives old a second name that must not exist.
+	Link(old, new string) error
+	// RenameNoReplace renames; new must not exist (fs.ErrExist).
+	RenameNoReplace(old, new string) error
+	// Exchange swaps two existing names in one step.
+	Exchange(a, b string) error
+	// Rename renames, and replaces new.
+	Rename(old, new string) error
+	// Remove removes a name that is not a directory.
+	Remove(name string) error
+	// Self looks at the directory itself.
+	Self() (Info, error)
+	// Stat looks at a name without following links.
+	Stat(name string) (Info, error)
+	// Names returns all names, unsorted.
+	Names() ([]string, error)
+	// Sync flushes the directory.
+	Sync() error
+	Close() error
+}
+
+// File is an open file. Close does not flush.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	// Append writes p at the end of a file that was opened for Append, after whatever others appended
+	// meanwhile.
+	Append(p []byte) (int, error)
+	Stat() (Info, error)
+	Chmod(mode fs.FileMode) error
+	Chown(uid, gid int) error
+	Truncate(size int64) error
+	Sync() error
+	// Lock takes the exclusive kernel lock of that kind without waiting: ErrLocked when another open
+	// file description has one. An error that wraps errors.ErrUnsupported says that the filesystem has
+	// no kernel locks.
+	Lock(kind LockKind) error
+	// Unlock gives the kernel lock up, also for descriptors that were inherited.
+	Unlock(kind LockKind) error
+	// Locked tests, and disturbs nobody, whether another open file description holds an exclusive
+	// kernel lock of that kind. Works on files opened for reading.
+	Locked(kind LockKind) (bool, error)
+	// Handle returns the descriptor or handle. It stays valid until Close.
+	Handle() uintptr
+	Close() error
+}
+
+// NativeLock returns the kind of kernel lock that owners take on this system.
+func NativeLock() LockKind { return nativeLock }
+
+// OS returns the real file system.
+func OS() FS { return osFS{} }

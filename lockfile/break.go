@@ -1,0 +1,91 @@
+package lockfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/probate-dev/probate/identity"
+)
+
+// BreakRequest is what a person takes responsibility for.
+type BreakRequest struct {
+	LockID      string // the tenure that the person saw: Inspection.LockID
+	Reason      string // why, for the log
+	By          string // who, for the log; the user's number when empty
+	EvenIfAlive bool   // also when the owner lives
+}
+
+// Broken tells of a lock that was broken. Its Finding is what was known when it was.
+type Broken struct {
+	Recovered
+	Saved   string `json:"saved,omitempty"`   // where a record that could not be read was kept
+	Warning string `json:"warning,omitempty"` // what nothing protects from
+}
+
+// Break takes the lock away from whoever holds it, on a person's word, logs it, and leaves the lock
+// free. A holder that lives is refused from then on (ErrFenced) when it commits through this package.
+//
+// ErrChanged says that the lock is not the one that the request names any more; a *BusyError that its
+// owner lives and the request does not say EvenIfAlive. Then nothing was changed.
+func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*Broken, error) {
+	const op = "break"
+	if strings.TrimSpace(req.Reason) == "" {
+		return nil, &Error{Op: op, Path: path, Step: "check the request",
+			Err: errors.New("BreakRequest.Reason is empty: the log must say why")}
+	}
+	p, err := openPlace(op, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if req.By == "" {
+		req.By = thisUser()
+	}
+	gate, err := p.holdGate(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	defer gate.Release()
+	s, err := p.look()
+	if err != nil {
+		return nil, p.failed(op, "look at the record", p.lockName(), err)
+	}
+	switch {
+	case s.free():
+		return nil, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
+			Err: fmt.Errorf("%w: it is free", ErrChanged)}
+	case s.lockID != req.LockID:
+		return nil, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
+			Err: fmt.Errorf("%w: named was %q, it is %s now", ErrChanged, req.LockID, s.lockID)}
+	case s.finding.Verdict == identity.Alive && !req.EvenIfAlive:
+		return nil, p.busy(op, s, nil)
+	}
+	lock, err := p.takeover(gate, takeoverRequest{op: op, event: EventBreak, judged: s,
+		reason: req.Reason, by: req.By})
+	if errors.Is(err, errMoved) {
+		return nil, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
+			Err: fmt.Errorf("%w: it changed while it was being broken", ErrChanged)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	broken := &Broken{Recovered: *lock.recovered, Saved: lock.saved, Warning: warning(s)}
+	return broken, lock.releaseUnder(gate)
+}
+
+// warning says what a break cannot protect from.
+func warning(s sighting) string {
+	switch {
+	case s.finding.Verdict == identity.Gone:
+		return ""
+	case s.record != nil && s.record.Proof == nil:
+		return "the owner is a record-v2 program that does not use the gate: if it lives, nothing keeps it from writing"
+	case s.record == nil:
+		return "nothing is known of the owner: if it lives, nothing keeps it from writing"
+	default:
+		return "if the owner lives, its commits through this toolkit are refused from now on; " +
+			"nothing keeps it from writing in another way"
+	}
+}

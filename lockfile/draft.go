@@ -1,0 +1,188 @@
+package lockfile
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"runtime"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// draft is a record that is complete and locked, under a temporary name.
+type draft struct {
+	place   *place
+	file    vfs.File
+	temp    string       // its name until it is published
+	kind    vfs.LockKind // of the kernel lock on it, "" for none
+	info    vfs.Info
+	record  *record
+	content []byte
+}
+
+// errSwept says that somebody took the temporary away before its kernel lock was taken.
+var errSwept = errors.New("the temporary file was swept away")
+
+// newDraft writes the record of a new tenure with that fence number. The kernel lock is taken before
+// anything else: a record is never visible without it.
+func (p *place) newDraft(op string, token fence.Token) (*draft, error) {
+	d := &draft{place: p, temp: p.tempName(), kind: vfs.NativeLock()}
+	var err error
+	if d.file, err = p.dir.Create(d.temp, p.opts.mode()); err != nil {
+		return nil, p.failed(op, "create the record", d.temp, err)
+	}
+	fail := func(step string, err error) (*draft, error) {
+		d.discard()
+		return nil, p.failed(op, step, d.temp, err)
+	}
+	switch err := d.lock(); {
+	case errors.Is(err, errors.ErrUnsupported) && p.opts.WithoutKernelLock:
+		d.kind = ""
+	case errors.Is(err, errors.ErrUnsupported):
+		return fail("take the kernel lock of the record", errors.Join(ErrNoKernelLock, err))
+	case err != nil:
+		return fail("take the kernel lock of the record", err)
+	}
+	if d.info, err = d.file.Stat(); err != nil {
+		return fail("look at the record", err)
+	}
+	if d.record, err = newRecord(p.opts, p.sys, p.fileID(d.info), p.fs, d.kind, token); err != nil {
+		return fail("describe this process", err)
+	}
+	if d.content, err = d.record.encode(); err != nil {
+		return fail("encode the record", err)
+	}
+	if _, err := d.file.WriteAt(d.content, 0); err != nil {
+		return fail("write the record", err)
+	}
+	if p.opts.Durability == FlushFirst || p.opts.Durability == FlushLater && !p.fs.Local {
+		if err := d.file.Sync(); err != nil {
+			return fail("flush the record", err)
+		}
+	}
+	return d, nil
+}
+
+// lock takes the kernel lock. Where the kind is flock, somebody who tests the fresh file holds a shared
+// lock for a moment.
+func (d *draft) lock() error {
+	for range 100 {
+		err := d.file.Lock(d.kind)
+		if !errors.Is(err, vfs.ErrLocked) {
+			return err
+		}
+		runtime.Gosched()
+	}
+	return vfs.ErrLocked
+}
+
+// publish gives the record its name in one step. fs.ErrExist says that somebody else was first,
+// errSwept that there is nothing to publish any more.
+func (d *draft) publish() error {
+	dir, name := d.place.dir, d.place.lockName()
+	err := dir.RenameNoReplace(d.temp, name)
+	if errors.Is(err, errors.ErrUnsupported) {
+		if err = dir.Link(d.temp, name); err == nil {
+			// The temporary name is swept later if it cannot be removed now.
+			_ = dir.Remove(d.temp)
+		} else if d.linked(err) {
+			err = nil
+		}
+	}
+	if errors.Is(err, errors.ErrUnsupported) || isNoLinks(err) {
+		err = d.publishInPlace()
+	}
+	switch {
+	case err == nil:
+		d.temp = ""
+		if d.place.opts.Durability == FlushFirst {
+			return dir.Sync()
+		}
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return errSwept
+	}
+	return err
+}
+
+// linked looks whether a link that reported an error was made all the same: on NFS the answer can get
+// lost.
+func (d *draft) linked(err error) bool {
+	if !errors.Is(err, fs.ErrExist) {
+		return false
+	}
+	info, err := d.place.dir.Stat(d.place.lockName())
+	if err != nil || !info.SameFile(d.info) {
+		return false
+	}
+	_ = d.place.dir.Remove(d.temp)
+	return true
+}
+
+// publishInPlace is for filesystems that can neither rename without replacing nor link: an exclusive
+// create, and then the content. Others see an empty record for a moment, and that somebody has it
+// open.
+func (d *draft) publishInPlace() error {
+	p := d.place
+	f, err := p.dir.Create(p.lockName(), p.opts.mode())
+	if err != nil {
+		return err
+	}
+	temp, old := d.temp, d.file
+	d.file, d.temp = f, p.lockName()
+	undo := func(err error) error {
+		d.discard()
+		_ = old.Close()
+		_ = p.dir.Remove(temp)
+		return err
+	}
+	if d.kind != "" {
+		if err := d.lock(); err != nil {
+			return undo(err)
+		}
+	}
+	if d.info, err = f.Stat(); err != nil {
+		return undo(err)
+	}
+	d.record.Proof.File.Inode = ptr(d.info.Inode)
+	if d.content, err = d.record.encode(); err != nil {
+		return undo(err)
+	}
+	if _, err = f.WriteAt(d.content, 0); err != nil {
+		return undo(err)
+	}
+	_ = old.Close()
+	_ = p.dir.Remove(temp)
+	return nil
+}
+
+// discard removes the temporary and gives everything back. After publish it only closes.
+func (d *draft) discard() {
+	if d.temp != "" {
+		_ = d.place.dir.Remove(d.temp)
+	}
+	if d.kind != "" {
+		_ = d.file.Unlock(d.kind)
+	}
+	_ = d.file.Close()
+}
+
+// standsAt reports whether the file at S.lock is this very record, with the bytes that were written.
+func (d *draft) stands() (bool, error) {
+	info, err := d.place.dir.Stat(d.place.lockName())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !info.SameFile(d.info) || info.Size != int64(len(d.content)) {
+		return false, nil
+	}
+	buf := make([]byte, len(d.content))
+	if _, err := d.file.ReadAt(buf, 0); err != nil {
+		return false, err
+	}
+	return bytes.Equal(buf, d.content), nil
+}

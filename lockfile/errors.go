@@ -1,0 +1,190 @@
+package lockfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+var (
+	// ErrBusy is returned when somebody else holds the lock, or may hold it: the error is a *BusyError
+	// with the whole finding.
+	ErrBusy = errors.New("lock is busy")
+	// ErrLost is returned when the lock that was held is not held any more. It is also the cause of
+	// the end of Lock.Context.
+	ErrLost = errors.New("lock lost")
+	// ErrFenced is an ErrLost: somebody took the lock over or broke it, and the fence counter says so.
+	ErrFenced = fmt.Errorf("fenced: somebody took the lock over or broke it: %w", ErrLost)
+	// ErrUnsure is returned when a commit was carried out and the lock was found lost right after it:
+	// the write stands, but somebody may have written in between.
+	ErrUnsure = errors.New("written, but unsure: the lock was lost during the commit")
+	// ErrReleased is returned for operations on a lock that was released, and is the cause of the end
+	// of Lock.Context after Release.
+	ErrReleased = errors.New("lock was released")
+	// ErrNotHolder is returned when another process than the one that acquired uses the Lock: a
+	// forked child, or a restored copy.
+	ErrNotHolder = errors.New("not the process that acquired the lock")
+	// ErrChanged is returned by Break when the lock is no longer the one that the caller saw.
+	ErrChanged = errors.New("the lock is not the one that was named any more")
+	// ErrGateBusy is returned when another process kept the gate, the kernel lock on the fence file,
+	// for longer than Options.GateWait, or at all for calls that never wait.
+	ErrGateBusy = fence.ErrGateBusy
+	// ErrNoKernelLock is returned when the filesystem has no kernel locks and
+	// Options.WithoutKernelLock does not accept that.
+	ErrNoKernelLock = fmt.Errorf("the filesystem has no kernel locks: %w", errors.ErrUnsupported)
+)
+
+// Error says which operation on which lock failed, at which step, on which file, and what can be
+// done. It wraps the cause.
+type Error struct {
+	Op      string           // acquire, inspect, recover, break, commit, write, release, …
+	Path    string           // the state path
+	Step    string           // what was being done: "create the record"
+	Next    string           // what a person can do, "" where nothing is known
+	Finding identity.Finding // the verdict, where one was reached
+	Err     error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: ", e.Op, e.Path)
+	if e.Step != "" {
+		b.WriteString(e.Step + ": ")
+	}
+	b.WriteString(e.Err.Error())
+	if e.Next != "" {
+		b.WriteString(" (" + e.Next + ")")
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// BusyError says who holds the lock, or why it cannot be said. It matches ErrBusy, and the cause of
+// the context when waiting for the lock ended with it.
+type BusyError struct {
+	Inspection        // everything that Inspect would say
+	Cause      error  // why waiting ended: the context's cause, ErrGateBusy, or nil
+	Op         string // acquire, recover, break
+}
+
+// Error tells the verdict, who holds the lock since when, and the next step.
+func (e *BusyError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: ", e.Op, e.State)
+	switch e.Verdict {
+	case identity.Alive:
+		b.WriteString("held: ")
+	case identity.Unknown:
+		b.WriteString("cannot be judged: ")
+	case identity.Gone:
+		b.WriteString("abandoned, but not taken over: ")
+	}
+	b.WriteString(e.Finding.String())
+	if e.Verdict != identity.Free {
+		fmt.Fprintf(&b, " [%s]", e.Reason)
+	}
+	if owner := e.Owner.Description(); owner != "" {
+		b.WriteString("; owner: " + owner)
+	}
+	b.WriteString("; lock " + e.Lock)
+	if e.Cause != nil {
+		b.WriteString("; gave up: " + e.Cause.Error())
+	}
+	if e.Next != "" {
+		b.WriteString("; next: " + e.Next)
+	}
+	return b.String()
+}
+
+// Is makes every BusyError match ErrBusy.
+func (e *BusyError) Is(target error) bool { return target == ErrBusy }
+
+func (e *BusyError) Unwrap() error { return e.Cause }
+
+// Kind sorts failures for programs.
+type Kind string
+
+// Kinds of failures.
+const (
+	KindPermission  Kind = "permission"
+	KindReadOnly    Kind = "read-only"
+	KindNoSpace     Kind = "no-space"
+	KindNameTooLong Kind = "name-too-long"
+	KindUnsupported Kind = "unsupported"
+	KindNotFound    Kind = "not-found"
+	KindGateBusy    Kind = "gate-busy"
+	KindIO          Kind = "io"
+)
+
+// KindOf returns the kind of a failure, KindIO where nothing better fits, and "" for nil.
+func KindOf(err error) Kind {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, ErrGateBusy):
+		return KindGateBusy
+	case isErrno(err, syscall.EROFS):
+		return KindReadOnly
+	case isErrno(err, syscall.ENOSPC, errQuota):
+		return KindNoSpace
+	case isErrno(err, syscall.ENAMETOOLONG), errors.Is(err, errNameTooLong):
+		return KindNameTooLong
+	case errors.Is(err, fs.ErrPermission):
+		return KindPermission
+	case errors.Is(err, errors.ErrUnsupported):
+		return KindUnsupported
+	case errors.Is(err, fs.ErrNotExist):
+		return KindNotFound
+	default:
+		return KindIO
+	}
+}
+
+var errNameTooLong = errors.New("name too long")
+
+func isErrno(err error, codes ...syscall.Errno) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return false
+	}
+	for _, c := range codes {
+		if errno == c {
+			return true
+		}
+	}
+	return false
+}
+
+// advice returns what a person can do about a failure.
+func advice(err error, path string) string {
+	switch KindOf(err) {
+	case KindPermission:
+		return "next: check with ls -ld who may write " + path
+	case KindReadOnly:
+		return "next: keep the state on a filesystem that is mounted read-write"
+	case KindNoSpace:
+		return "next: make room on the filesystem (df " + path + "), then try again"
+	case KindNameTooLong:
+		return "next: choose a shorter name"
+	case KindGateBusy:
+		return "next: look at the process that holds the gate; if it is stopped, continue it or end it"
+	case KindUnsupported:
+		return "next: keep the state on another filesystem, or accept what is lost with WithoutKernelLock"
+	case KindNotFound:
+		return "next: create the directory first"
+	}
+	if errors.Is(err, vfs.ErrNotRegular) {
+		return "next: look at what stands there, and move it away"
+	}
+	if isErrno(err, syscall.EMFILE, syscall.ENFILE) {
+		return "next: raise the limit of open files (ulimit -n)"
+	}
+	return ""
+}

@@ -1,0 +1,199 @@
+package lockfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/identity"
+)
+
+// Owner is what the record says about the process that holds or held the lock.
+type Owner struct {
+	PID           int       `json:"pid"`
+	Program       string    `json:"program"`
+	Host          string    `json:"host"`  // host name, a label; "" when the record has none
+	Since         time.Time `json:"since"` // when the lock was acquired, by the owner's clock
+	Label         string    `json:"label"`
+	ExpectedUntil time.Time `json:"expectedUntil,omitzero"`
+	OS            string    `json:"os,omitempty"`
+	PIDNamespace  uint64    `json:"pidNamespace,omitempty"` // Linux: inode
+	Boot          string    `json:"boot,omitempty"`
+	Start         string    `json:"start,omitempty"`      // the kernel's own start value
+	StartedAt     time.Time `json:"startedAt,omitzero"`   // of the process, by the owner's clock
+	Filesystem    string    `json:"filesystem,omitempty"` // as the owner saw it
+	Local         bool      `json:"local"`                // the owner saw a local filesystem
+	KernelLock    string    `json:"kernelLock"`           // kind of the kernel lock that it held, "none" for none
+}
+
+// Description names the owner in one line for people, "" when the record names none. Text from the
+// record is as it stands there: escape it before it reaches a terminal.
+func (o *Owner) Description() string {
+	if o == nil || o.PID == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "process %d", o.PID)
+	switch {
+	case o.Program != "" && o.Label != "":
+		fmt.Fprintf(&b, " (%s, %q)", o.Program, o.Label)
+	case o.Program != "":
+		fmt.Fprintf(&b, " (%s)", o.Program)
+	case o.Label != "":
+		fmt.Fprintf(&b, " (%q)", o.Label)
+	}
+	if o.PIDNamespace != 0 {
+		fmt.Fprintf(&b, ", pid namespace %d", o.PIDNamespace)
+	}
+	if o.Host != "" {
+		fmt.Fprintf(&b, ", on %s", o.Host)
+	}
+	if !o.Since.IsZero() {
+		fmt.Fprintf(&b, ", since %s", o.Since.Local().Format(time.DateTime))
+	}
+	return b.String()
+}
+
+// Fence is the two numbers that must agree while a lock is held.
+type Fence struct {
+	Counter fence.Token `json:"counter"`         // in S.fence, 0 when there is no such file
+	Record  fence.Token `json:"record"`          // in the record, 0 when there is none
+	Err     string      `json:"error,omitempty"` // why the counter could not be read
+}
+
+// Inspection is everything that can be said about a lock without touching it.
+type Inspection struct {
+	State string `json:"state"` // the state path, as resolved
+	Lock  string `json:"lock"`  // the path of the record
+	identity.Finding
+	Owner      *Owner    `json:"owner"`  // nil when there is no record, or it names none
+	LockID     string    `json:"lockID"` // names this tenure, for Break; "" when free
+	Format     string    `json:"format"` // record-v2, record-v2-legacy, lease-v1, newer, torn, foreign, …; "" when free
+	Fence      Fence     `json:"fence"`
+	Next       string    `json:"next"`                // the one next step
+	Bytes      int64     `json:"bytes"`               // size of the file at Lock
+	ModifiedAt time.Time `json:"modifiedAt,omitzero"` // of that file, for people; never evidence
+	Notes      []string  `json:"notes,omitempty"`     // traces worth a look: broken copies, breaches
+}
+
+// Inspect looks at the lock of a state path and changes nothing. An error says that not even looking
+// was possible; a record that cannot be read or judged is a finding, not an error. The text in it
+// comes from records and paths: escape it before it reaches a terminal.
+func Inspect(path string, opts Options) (Inspection, error) {
+	const op = "inspect"
+	p, err := openPlace(op, path, opts)
+	if err != nil {
+		return Inspection{State: path}, err
+	}
+	defer p.close()
+	s, err := p.look()
+	if err != nil {
+		return Inspection{State: p.state(), Lock: p.path(p.lockName())},
+			p.failed(op, "look at the record", p.lockName(), err)
+	}
+	in := p.inspection(s)
+	in.Notes = append(in.Notes, p.notes()...)
+	return in, nil
+}
+
+// inspection puts a sighting into the words of Inspection.
+func (p *place) inspection(s sighting) Inspection {
+	in := Inspection{
+		State: p.state(), Lock: p.path(p.lockName()), Finding: s.finding, Owner: ownerOf(&s),
+		LockID: s.lockID, Format: s.format(), Bytes: s.info.Size, ModifiedAt: s.info.ModTime,
+	}
+	if in.Evidence == nil {
+		in.Evidence = []identity.Evidence{}
+	}
+	switch now, err := p.counter.Current(); {
+	case err == nil:
+		in.Fence.Counter = now
+	case !errors.Is(err, fs.ErrNotExist):
+		in.Fence.Err = err.Error()
+	}
+	if s.record != nil {
+		in.Fence.Record = fence.Token(*s.record.Fence)
+		if s.record.Owner == processOwner {
+			in.Notes = append(in.Notes, "this process holds the lock itself")
+		}
+	}
+	if note := in.fenceNote(); note != "" {
+		in.Notes = append(in.Notes, note)
+	}
+	in.Next = p.next(in, s)
+	return in
+}
+
+// fenceNote says what is odd about the two numbers.
+func (in *Inspection) fenceNote() string {
+	switch {
+	case in.Owner == nil || in.Fence.Err != "" || in.Fence.Counter == in.Fence.Record:
+		return ""
+	case in.Fence.Counter > in.Fence.Record:
+		return "the counter is above the record: the owner was overtaken, and its commits are refused"
+	default:
+		return "the counter is below the record: the fence was deleted or put back, " +
+			"and is repaired by the next takeover"
+	}
+}
+
+func ownerOf(s *sighting) *Owner {
+	r := s.record
+	if r == nil {
+		return nil
+	}
+	o := &Owner{PID: int(*r.PID), Program: r.Program, Host: r.Host, Since: r.created.UTC(), Label: r.Label,
+		StartedAt: time.UnixMilli(*r.ProcessStart).UTC(), KernelLock: "none"}
+	if r.ExpectedUntil != "" {
+		o.ExpectedUntil, _ = time.Parse(time.RFC3339, r.ExpectedUntil)
+	}
+	if pr := r.Proof; pr != nil {
+		o.OS, o.PIDNamespace, o.Boot, o.Start = pr.OS, or0(pr.PIDNS), pr.Boot, pr.Start
+		o.Filesystem, o.Local = pr.FS, pr.Local != nil && *pr.Local
+		if pr.KernelLock != "" {
+			o.KernelLock = pr.KernelLock
+		}
+	}
+	return o
+}
+
+// format names the form of what stands at the lock's path.
+func (s *sighting) format() string {
+	switch {
+	case s.free():
+		return ""
+	case s.record != nil && s.record.Proof != nil:
+		return "record-v2"
+	case s.record != nil:
+		return "record-v2-legacy"
+	default:
+		return strings.TrimPrefix(string(s.flaw.reason), "record-")
+	}
+}
+
+// notes are traces beside the lock that a person should know of.
+func (p *place) notes() []string {
+	names, err := p.dir.Names()
+	if err != nil {
+		return nil
+	}
+	slices.Sort(names)
+	var notes []string
+	for _, name := range names {
+		switch {
+		case strings.HasPrefix(name, p.base+brokenInfix):
+			notes = append(notes, "a record that a person broke is kept: "+p.path(name))
+		case strings.HasPrefix(name, p.base+claimInfix):
+			notes = append(notes, "a record-v2 program has taken the lock aside without the gate: "+
+				p.path(name)+": several may write now")
+		case strings.HasPrefix(name, p.base+markerInfix) && !p.isOurMarker(name):
+			notes = append(notes, "a record-v2 program recovered this lock without the gate: "+
+				p.path(name)+": switch recovery off there")
+		}
+	}
+	return notes
+}

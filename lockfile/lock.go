@@ -1,0 +1,315 @@
+package lockfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/probe"
+)
+
+// Lock is a held lock. Only the process that acquired it can use it. Its methods are safe for
+// concurrent use.
+type Lock struct {
+	tenure
+	d         *draft
+	recovered *Recovered
+	saved     string // where a break kept a record that could not be read
+
+	pid   int
+	start probe.Fact[probe.Start]
+
+	flush  *time.Timer
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	watching bool
+	ended    error // why nothing can be done with the lock any more; nil while it is held
+}
+
+// Recovered tells of a takeover.
+type Recovered struct {
+	State   string           `json:"state"`
+	Finding identity.Finding `json:"finding"` // the proof
+	Owner   *Owner           `json:"owner"`   // who is gone; nil when the record named nobody
+	LockID  string           `json:"lockID"`  // the tenure that ended
+	Fence   fence.Token      `json:"fence"`   // the new number
+}
+
+// Breach tells of a record-v2 peer that took a lock away without the gate.
+type Breach struct {
+	State string `json:"state"`
+	What  string `json:"what"` // one sentence
+}
+
+const (
+	// flushAfter is how long a tenure lasts before its record is worth a flush.
+	flushAfter = 5 * time.Millisecond
+	// watchPause is the time between two looks at a lock whose context somebody waits for.
+	watchPause = 200 * time.Millisecond
+)
+
+func newLock(p *place, d *draft, token fence.Token, recovered *Recovered) *Lock {
+	l := &Lock{d: d, recovered: recovered, pid: os.Getpid(), start: p.sys.Self().Start}
+	l.tenure = tenure{p: p, token: token, id: leaseID(d.record.Lease), stands: l.stands,
+		mayCommit: l.mayCommit, lost: l.markLost}
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	if p.opts.OnLost != nil {
+		l.watch()
+	}
+	return l
+}
+
+// Path returns the path of the record.
+func (l *Lock) Path() string { return l.p.path(l.p.lockName()) }
+
+// Recovered tells of the takeover that gave this lock, nil when it was free.
+func (l *Lock) Recovered() *Recovered { return l.recovered }
+
+// Context returns a context that ends when the lock does: with a cause that matches ErrLost when it
+// was lost (ErrFenced when somebody took it over or broke it), with ErrReleased after Release. A loss
+// is noticed within about 200 ms, and at every Check and commit.
+func (l *Lock) Context() context.Context {
+	l.watch()
+	return l.ctx
+}
+
+// watch looks at the lock from time to time until it ends, on one goroutine.
+func (l *Lock) watch() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.watching || l.ended != nil {
+		return
+	}
+	l.watching = true
+	go func() {
+		for {
+			timer := time.NewTimer(watchPause/2 + jitter(watchPause/2))
+			select {
+			case <-l.ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+			}
+			if errors.Is(l.Check(), ErrLost) {
+				return
+			}
+		}
+	}()
+}
+
+// Check looks whether the lock is still held: the counter says our number, and our own record stands
+// at the path, the same file with the same bytes. It returns nil, an error that matches ErrLost
+// (ErrFenced) or ErrReleased, or another one when that could not be found out. Use Commit to act on
+// it: by the time Check returns, a break may have happened.
+func (l *Lock) Check() error {
+	if err := l.mayCommit(); err != nil {
+		return err
+	}
+	return l.check("check")
+}
+
+// mayCommit returns why this process cannot use the lock, without looking at the disk.
+func (l *Lock) mayCommit() error {
+	l.mu.Lock()
+	ended := l.ended
+	l.mu.Unlock()
+	if ended != nil {
+		return ended
+	}
+	if pid := os.Getpid(); pid != l.pid {
+		return l.refuse(fmt.Errorf("%w: process %d acquired it, this is %d", ErrNotHolder, l.pid, pid))
+	}
+	// A restored copy of this process has its memory and its number, but started anew.
+	if now := l.p.sys.Process(l.p.sys.Self().PID).Start; l.start.Known && now.Known && now.Value != l.start.Value {
+		return l.refuse(fmt.Errorf("%w: it started at %s, this process at %s", ErrNotHolder,
+			l.start.Value, now.Value))
+	}
+	return nil
+}
+
+func (l *Lock) refuse(err error) error {
+	return &Error{Op: "use", Path: l.p.state(), Step: "compare the process", Err: err}
+}
+
+// stands compares the file at S.lock with the one that this tenure published.
+func (l *Lock) stands() (bool, error) { return l.d.stands() }
+
+// markLost ends the lock once, and tells everybody who waits for that.
+func (l *Lock) markLost(err error) {
+	l.mu.Lock()
+	first := l.ended == nil
+	if first {
+		l.ended = err
+	}
+	l.mu.Unlock()
+	if !first {
+		return
+	}
+	l.cancel(err)
+	if what := l.p.breach(l.d.record.Lease); what != "" && l.p.opts.OnBreach != nil {
+		l.p.opts.OnBreach(Breach{State: l.p.state(), What: what})
+	}
+	if hook := l.p.opts.OnLost; hook != nil {
+		go hook(err)
+	}
+}
+
+// Release gives the lock up: it removes the record, if that is still ours, and ends Context. It works
+// after contexts ended and on a full disk, and waits for the gate no longer than Options.GateWait.
+//
+// An error that matches ErrLost says that the lock was not held any more, and nothing was touched.
+// After any other error the lock is still held, and Release can be called again. A second call after
+// success fails with ErrReleased.
+func (l *Lock) Release() error {
+	const op = "release"
+	l.mu.Lock()
+	released := errors.Is(l.ended, ErrReleased)
+	l.mu.Unlock()
+	if released {
+		return &Error{Op: op, Path: l.p.state(), Err: ErrReleased}
+	}
+	if err := l.mayCommit(); errors.Is(err, ErrNotHolder) {
+		return err
+	}
+	gate, done, err := l.p.holdGateSpared(op)
+	if err != nil {
+		return err
+	}
+	defer done()
+	defer gate.Release()
+	err = l.releaseUnder(gate)
+	if err == nil || errors.Is(err, ErrLost) {
+		l.p.close()
+	}
+	return err
+}
+
+// releaseUnder is Release with the gate held. It leaves the place open.
+func (l *Lock) releaseUnder(gate fence.Gate) error {
+	const op = "release"
+	l.mu.Lock()
+	lost := l.ended
+	l.mu.Unlock()
+	ours, err := l.stands()
+	if err != nil {
+		return l.p.failed(op, "look at the record", l.p.lockName(), err)
+	}
+	switch {
+	case ours:
+		// Whatever the counter says: a breaker may have crashed half-way.
+		if err := l.p.dir.Remove(l.p.lockName()); err != nil {
+			return l.p.failed(op, "remove the record", l.p.lockName(), err)
+		}
+	case lost == nil:
+		lost = l.lossOf(gate)
+		l.markLost(lost)
+	}
+	if !ours {
+		l.removeCopy()
+	}
+	l.end()
+	if lost != nil {
+		return lost
+	}
+	return nil
+}
+
+// lossOf says how a lock was lost whose record does not stand any more.
+func (l *Lock) lossOf(gate fence.Gate) error {
+	if now, err := gate.Current(); err == nil && now != l.token {
+		return l.fenced("release", now)
+	}
+	return l.gone("release")
+}
+
+// removeCopy removes a record with our lease that is not our file: a peer that took the record away
+// and put a copy back. Nobody else may, and it would look alive as long as this process is.
+func (l *Lock) removeCopy() {
+	s, err := l.p.read()
+	if err == nil && s.record != nil && s.record.Lease == l.d.record.Lease {
+		_ = l.p.dir.Remove(l.p.lockName())
+	}
+}
+
+// end gives back what a held lock keeps.
+func (l *Lock) end() {
+	l.mu.Lock()
+	l.ended = &Error{Op: "use", Path: l.p.state(), Err: ErrReleased}
+	if l.flush != nil {
+		l.flush.Stop()
+	}
+	l.mu.Unlock()
+	l.cancel(ErrReleased)
+	l.d.discard()
+}
+
+// withdraw gives up a lock that was published but not handed out.
+func (l *Lock) withdraw() error {
+	gate, done, err := l.p.holdGateSpared(opAcquire)
+	if err != nil {
+		l.d.discard() // the kernel lock is free: the next one takes the record over
+		return err
+	}
+	defer done()
+	defer gate.Release()
+	if err := l.releaseUnder(gate); err != nil && !errors.Is(err, ErrLost) {
+		l.d.discard()
+		return err
+	}
+	return nil
+}
+
+// flushLater flushes the record once the tenure has lasted a while. A torn record after a power cut is
+// a nuisance, not a danger, so that short tenures need not pay for it.
+func (l *Lock) flushLater() {
+	if l.p.opts.Durability != FlushLater || !l.p.fs.Local {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flush = time.AfterFunc(flushAfter, func() { _ = l.d.file.Sync() })
+}
+
+// Names of the environment variables that a command below a lock gets.
+const (
+	EnvState  = "PROBATE_STATE"
+	EnvLock   = "PROBATE_LOCK"
+	EnvLockID = "PROBATE_LOCK_ID"
+	EnvFence  = "PROBATE_FENCE"
+	EnvLease  = "PROBATE_LEASE"
+)
+
+// Environ returns the variables for a command that works under this lock, see Inherit: the paths of
+// state and record, the public id, the fence number, and the lease, which is a secret: whoever has it
+// can commit as long as the lock stands.
+func (l *Lock) Environ() []string {
+	return []string{
+		EnvState + "=" + l.p.state(),
+		EnvLock + "=" + l.Path(),
+		EnvLockID + "=" + l.id,
+		EnvFence + "=" + strconv.FormatUint(uint64(l.token), 10),
+		EnvLease + "=" + l.d.record.Lease,
+	}
+}
+
+// Handle returns the descriptor of the record. A child process that inherits it keeps the kernel lock
+// alive, so that nobody takes over while any of it lives, even if this process is killed. It stays
+// valid until Release, which ends the kernel lock for all who inherited it.
+func (l *Lock) Handle() uintptr { return l.d.file.Handle() }
+
+// String names the tenure without its secret.
+func (l *Lock) String() string {
+	return "lock " + l.id + " of " + l.p.state() + ", fence " + l.token.String()
+}
+
+// GoString keeps the secret out of %#v.
+func (l *Lock) GoString() string { return strings.ReplaceAll(l.String(), "lock ", "lockfile.Lock ") }

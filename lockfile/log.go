@@ -1,0 +1,265 @@
+package lockfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// Events of the recovery log.
+const (
+	EventTakeover  = "takeover"  // the lock of an owner that was provably gone is taken over
+	EventBreak     = "break"     // a person took the lock away
+	EventAbandoned = "abandoned" // a takeover or break of that fence number was given up
+)
+
+const (
+	logLimit   = 1 << 20 // the log rolls when it has reached this size
+	logReadMax = 8 << 20 // bytes that are read of a log, from its end
+)
+
+// LogEntry is one line of the recovery log. It is written before what it tells of: after a crash
+// there may be an entry for a takeover that did not come about, and a torn last line.
+type LogEntry struct {
+	At           time.Time           `json:"at"`
+	Event        string              `json:"event"`        // see the Event constants
+	RecoveredPID int                 `json:"recoveredPid"` // who had the lock, 0 when not known
+	Reason       string              `json:"reason"`       // reason code of the verdict, or the words of a person
+	Fence        fence.Token         `json:"fence"`        // the number handed out
+	Host         string              `json:"host"`
+	LockID       string              `json:"lockID"` // the tenure that ended
+	By           string              `json:"by"`     // who did it
+	Verdict      identity.Verdict    `json:"verdict"`
+	Evidence     []identity.Evidence `json:"evidence"`
+}
+
+// wireEntry reads what this package and record-v2 peers write: only some of the fields, times as text
+// or milliseconds.
+type wireEntry struct {
+	At           any                 `json:"at"`
+	Event        string              `json:"event"`
+	RecoveredPID json.Number         `json:"recoveredPid"`
+	Reason       string              `json:"reason"`
+	Fence        json.Number         `json:"fence"`
+	Host         string              `json:"host"`
+	LockID       string              `json:"lockID"`
+	By           string              `json:"by"`
+	Verdict      *identity.Verdict   `json:"verdict"`
+	Evidence     []identity.Evidence `json:"evidence"`
+}
+
+func parseEntry(line []byte) (LogEntry, bool) {
+	var w wireEntry
+	if err := json.Unmarshal(line, &w); err != nil {
+		return LogEntry{}, false
+	}
+	number, err := strconv.ParseUint(string(w.Fence), 10, 64)
+	if err != nil || fence.Token(number) > fence.Max {
+		return LogEntry{}, false
+	}
+	pid, _ := strconv.Atoi(string(w.RecoveredPID))
+	e := LogEntry{Event: w.Event, RecoveredPID: pid, Reason: w.Reason, Fence: fence.Token(number),
+		Host: w.Host, LockID: w.LockID, By: w.By, Evidence: w.Evidence}
+	if w.Verdict != nil {
+		e.Verdict = *w.Verdict
+	}
+	if e.Event == "" {
+		e.Event = EventTakeover // peers log nothing else
+	}
+	switch at := w.At.(type) {
+	case string:
+		e.At, _ = time.Parse(time.RFC3339, at)
+	case float64:
+		e.At = time.UnixMilli(int64(at)).UTC()
+	}
+	return e, true
+}
+
+// ReadLog returns the recovery log of the state path, oldest first, and the number of lines that
+// could not be read (a torn last line after a crash counts). A log that does not exist is empty.
+func ReadLog(path string, opts Options) (entries []LogEntry, unreadable int, err error) {
+	p, err := openPlace("log", path, opts)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer p.close()
+	err = p.eachLogged(func(e LogEntry, ok bool) {
+		if ok {
+			entries = append(entries, e)
+		} else {
+			unreadable++
+		}
+	})
+	if err != nil {
+		return nil, 0, p.failed("log", "read the recovery log", p.logName(), err)
+	}
+	return entries, unreadable, nil
+}
+
+// eachLogged calls fn for every line of both logs, oldest first.
+func (p *place) eachLogged(fn func(e LogEntry, ok bool)) error {
+	for _, name := range []string{p.oldLogName(), p.logName()} {
+		f, err := p.dir.Open(name, vfs.Read)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		content, err := readTail(f, logReadMax)
+		_ = f.Close()
+		if err != nil {
+			return err
+		}
+		for line := range bytes.SplitSeq(content, []byte("\n")) {
+			if len(bytes.TrimSpace(line)) > 0 {
+				fn(parseEntry(line))
+			}
+		}
+	}
+	return nil
+}
+
+// readTail returns the last max bytes of a file, from a line's beginning on.
+func readTail(f vfs.File, max int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := info.Size - max
+	if from < 0 {
+		from = 0
+	}
+	content, err := io.ReadAll(io.NewSectionReader(f, from, max))
+	if err != nil {
+		return nil, err
+	}
+	if from > 0 {
+		_, content, _ = bytes.Cut(content, []byte("\n"))
+	}
+	return content, nil
+}
+
+// loggedFence returns the largest number in the logs.
+func (p *place) loggedFence() (fence.Token, error) {
+	var largest fence.Token
+	err := p.eachLogged(func(e LogEntry, ok bool) {
+		if ok {
+			largest = max(largest, e.Fence)
+		}
+	})
+	return largest, err
+}
+
+// appendLog writes an entry and flushes it, under the gate. A line that could not be written whole is
+// taken back.
+func (p *place) appendLog(e LogEntry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	f, info, err := p.openLog()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	out := append(line, '\n')
+	if torn, err := tornEnd(f, info.Size); err != nil {
+		return err
+	} else if torn {
+		out = append([]byte{'\n'}, out...)
+	}
+	if _, err := f.Append(out); err != nil {
+		_ = f.Truncate(info.Size)
+		return err
+	}
+	return f.Sync()
+}
+
+// openLog opens the log to append to it, rolls it when it is full, creates it when it is missing.
+func (p *place) openLog() (vfs.File, vfs.Info, error) {
+	f, err := p.dir.Open(p.logName(), vfs.Append)
+	if err == nil {
+		info, err := f.Stat()
+		if err != nil || info.Size < logLimit {
+			return f, info, err
+		}
+		_ = f.Close()
+		if err := p.dir.Rename(p.logName(), p.oldLogName()); err != nil {
+			return nil, vfs.Info{}, err
+		}
+		err = fs.ErrNotExist
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, vfs.Info{}, err
+	}
+	mode, uid, gid := p.inherited()
+	f, err = p.dir.Create(p.logName(), mode)
+	if err != nil {
+		return nil, vfs.Info{}, err
+	}
+	if uid >= 0 {
+		if err := f.Chown(uid, gid); err != nil {
+			_ = f.Close()
+			return nil, vfs.Info{}, err
+		}
+	}
+	_ = f.Close()
+	if err := p.dir.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, vfs.Info{}, err
+	}
+	if f, err = p.dir.Open(p.logName(), vfs.Append); err != nil {
+		return nil, vfs.Info{}, err
+	}
+	info, err := f.Stat()
+	return f, info, err
+}
+
+// tornEnd reports whether the last line was not ended.
+func tornEnd(f vfs.File, size int64) (bool, error) {
+	if size == 0 {
+		return false, nil
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], size-1); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return last[0] != '\n', nil
+}
+
+// newEntry tells of what is about to happen to the lock in s.
+func (p *place) newEntry(event string, s sighting, token fence.Token, reason, by string) LogEntry {
+	e := LogEntry{
+		At: time.Now().UTC().Truncate(time.Millisecond), Event: event, Reason: reason, Fence: token,
+		Host: known(p.sys.Host().Machine.Host), LockID: s.lockID, By: by,
+		Verdict: s.finding.Verdict, Evidence: s.finding.Evidence,
+	}
+	if s.record != nil {
+		e.RecoveredPID = int(*s.record.PID)
+	}
+	if e.Evidence == nil {
+		e.Evidence = []identity.Evidence{{Sentence: s.finding.Sentence}}
+	}
+	return e
+}
+
+// thisProcess names the process for the log.
+func (p *place) thisProcess() string {
+	name := programName()
+	who := fmt.Sprintf("process %d", p.sys.Self().PID)
+	if name != "" {
+		who += " (" + labelled(name) + ")"
+	}
+	return who
+}
+
+// thisUser names the person for the log, by number: names are for those who ask (cmd/probate does).
+func thisUser() string { return "user " + strconv.Itoa(euid()) }

@@ -1,0 +1,276 @@
+package lockfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"strconv"
+	"syscall"
+
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// sighting is what stood at S.lock at one moment, and what follows from it.
+type sighting struct {
+	info    vfs.Info // zero when there is nothing
+	content []byte   // nil when it was not read
+	record  *record  // nil when there is none that can be used
+	flaw    *flaw    // why not; nil when there is nothing there
+	lockID  string   // "" when there is nothing there
+	locked  identity.LockState
+	lockErr error
+	finding identity.Finding
+}
+
+func (s *sighting) free() bool { return s.lockID == "" }
+
+// maxLooks bounds how often a record is looked at that was replaced meanwhile, or whose handle went
+// stale on a network filesystem.
+const maxLooks = 5
+
+// errReplaced says that the file was replaced while it was looked at.
+var errReplaced = errors.New("replaced while it was looked at")
+
+// look reads the record and judges its owner. It changes nothing. An error says that not even the
+// name could be looked at.
+func (p *place) look() (sighting, error) {
+	for range maxLooks {
+		s, err := p.read()
+		if errors.Is(err, errReplaced) {
+			continue
+		}
+		if err != nil {
+			return s, err
+		}
+		if err := p.judge(&s); errors.Is(err, errReplaced) {
+			continue
+		} else if err != nil {
+			return s, err
+		}
+		return s, nil
+	}
+	s := sighting{flaw: &flaw{reason: identity.RecordChanging}, lockID: "changing"}
+	s.finding = p.decide(&s, identity.Observation{Host: p.sys.Host()})
+	return s, nil
+}
+
+// read looks at the name, opens what stands there without following, waiting or changing anything,
+// reads it and tests the kernel lock. errReplaced says that the name stands for another file by now.
+func (p *place) read() (sighting, error) {
+	name := p.lockName()
+	var s sighting
+	info, err := p.dir.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case isErrno(err, errStale):
+		return s, errReplaced
+	case err != nil:
+		return s, err
+	}
+	s.info = info
+	unusable := func(reason identity.Reason, detail error) (sighting, error) {
+		s.flaw, s.lockID = &flaw{reason, detail}, contentID(nil, s.info)
+		return s, nil
+	}
+	if !info.Mode.IsRegular() {
+		return unusable(identity.RecordNotRegular, errors.New("it is "+describeMode(info.Mode)))
+	}
+	f, err := p.dir.Open(name, vfs.Read)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular), isErrno(err, errStale):
+		return s, errReplaced
+	case errors.Is(err, fs.ErrPermission):
+		return unusable(identity.NotPermitted, err)
+	case isErrno(err, syscall.EMFILE, syscall.ENFILE):
+		return s, err
+	case err != nil:
+		return unusable(identity.RecordUnreadable, err)
+	}
+	defer f.Close()
+	if s.info, err = f.Stat(); err != nil {
+		return unusable(identity.RecordUnreadable, err)
+	}
+	if s.info.Size > maxRead {
+		s.flaw = &flaw{reason: identity.RecordTooLarge}
+	} else if s.content, err = readAll(f); isErrno(err, errStale) {
+		return s, errReplaced
+	} else if err != nil {
+		return unusable(identity.RecordUnreadable, err)
+	} else {
+		s.record, s.flaw = decode(s.content)
+	}
+	s.lockID = contentID(s.content, s.info)
+	if s.record != nil {
+		s.lockID = leaseID(s.record.Lease)
+	}
+	s.testLock(f)
+	// An owner that released in between removed the name before it unlocked: a free lock says
+	// something about an owner only while its file still stands there.
+	now, err := p.dir.Stat(name)
+	if err != nil || !now.SameFile(s.info) {
+		return s, errReplaced
+	}
+	return s, nil
+}
+
+// testLock tests the kernel lock with the kind that the record names, or the native one.
+func (s *sighting) testLock(f vfs.File) {
+	held, err := f.Locked(s.record.lockKind())
+	switch {
+	case err != nil:
+		s.locked, s.lockErr = identity.LockUntested, err
+	case held:
+		s.locked = identity.LockHeld
+	default:
+		s.locked = identity.LockFree
+	}
+}
+
+// readAll reads at most maxRead bytes and one more.
+func readAll(f vfs.File) ([]byte, error) {
+	buf := make([]byte, maxWritten)
+	n := 0
+	for {
+		m, err := f.ReadAt(buf[n:], int64(n))
+		n += m
+		switch {
+		case errors.Is(err, io.EOF), err == nil && m == 0:
+			return buf[:n:n], nil
+		case err != nil:
+			return nil, err
+		case n > maxRead:
+			return buf[:n:n], nil
+		case n == len(buf):
+			buf = append(buf, make([]byte, min(len(buf), maxRead+1-n))...)
+		}
+	}
+}
+
+// judge observes what the verdict needs, and decides.
+func (p *place) judge(s *sighting) error {
+	if s.free() {
+		s.finding = identity.Decide(identity.Claim{Form: identity.NoRecord}, identity.Observation{},
+			p.opts.policy())
+		return nil
+	}
+	seen := identity.Observation{
+		Host: p.sys.Host(), Filesystem: p.fs, File: p.fileID(s.info),
+		KernelLock: s.locked, LockErr: s.lockErr, Untrusted: p.untrusted(s.info),
+	}
+	seen.HostID = legacyHostID(seen.Host)
+	if r := s.record; r != nil {
+		id := r.identity()
+		initial := seen.Host.Namespaces.PIDInitial
+		if r.Proof != nil && identity.Comparable(id, seen.Host) ||
+			r.Proof == nil && (seen.Host.OS != "linux" || initial.Known && initial.Value) {
+			seen.Process = p.sys.Process(id.PID)
+		}
+	}
+	s.finding = p.decide(s, seen)
+	switch {
+	case s.record != nil && s.record.Proof == nil && s.finding.Verdict == identity.Gone:
+		// Only now the expensive question: who has that number in a pid namespace below?
+		seen.Nested = p.sys.Nested(int(*s.record.PID))
+		s.finding = p.decide(s, seen)
+	case s.flaw != nil && s.flaw.torn() && s.locked != identity.LockHeld && seen.Untrusted == "" &&
+		p.fs.Local:
+		return p.judgeTorn(s, seen)
+	}
+	return nil
+}
+
+// judgeTorn asks who has a torn record open. The file is pinned without being open for reading, so
+// that several who ask at once are not in each other's way.
+func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
+	pin, err := p.dir.Pin(p.lockName())
+	if err != nil {
+		return errReplaced
+	}
+	defer pin.Close()
+	if info, err := pin.Stat(); err != nil || !info.SameFile(s.info) {
+		return errReplaced
+	}
+	seen.Openers, seen.Scanned = p.sys.Openers(pin.Handle()), true
+	again, err := p.read()
+	if err != nil || !again.info.SameFile(s.info) || !bytes.Equal(again.content, s.content) {
+		return errReplaced
+	}
+	seen.KernelLock, seen.LockErr = again.locked, again.lockErr
+	s.locked, s.lockErr = again.locked, again.lockErr
+	s.finding = p.decide(s, seen)
+	return nil
+}
+
+// decide consults the table, and adds what is wrong with the record itself.
+func (p *place) decide(s *sighting, seen identity.Observation) identity.Finding {
+	f := identity.Decide(s.claim(), seen, p.opts.policy())
+	if s.flaw != nil && s.flaw.detail != nil {
+		f.Evidence = append(f.Evidence, identity.Evidence{
+			Sentence: "the record: " + s.flaw.detail.Error(), Source: p.path(p.lockName())})
+	}
+	return f
+}
+
+func (s *sighting) claim() identity.Claim {
+	switch {
+	case s.record != nil:
+		return s.record.claim()
+	case s.flaw.torn():
+		return identity.Claim{Form: identity.Torn, Flaw: s.flaw.reason}
+	default:
+		return identity.Claim{Form: identity.Unusable, Flaw: s.flaw.reason}
+	}
+}
+
+// untrusted returns why a file cannot be one that an owner left: it belongs to somebody who has no
+// business here, or others than its owner may write it.
+func (p *place) untrusted(info vfs.Info) string {
+	if info.UID >= 0 && info.UID != 0 && info.UID != euid() && !p.ownedBy(info.UID) {
+		return "it belongs to user " + strconv.Itoa(info.UID) +
+			", who owns neither the directory nor the state"
+	}
+	if extra := info.Mode.Perm() & 0o022 &^ p.opts.mode(); info.UID >= 0 && extra != 0 {
+		return "others than its owner may write it (mode " + info.Mode.Perm().String() + ")"
+	}
+	return ""
+}
+
+func (p *place) ownedBy(uid int) bool {
+	dir, err := p.dir.Self()
+	if err == nil && dir.UID == uid {
+		return true
+	}
+	state, err := p.dir.Stat(p.base)
+	return err == nil && state.UID == uid
+}
+
+func describeMode(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	default:
+		return "a special file"
+	}
+}
+
+// transient reports whether an unknown verdict may be due to a moment: a record being written by a
+// peer that does not publish it in one step, a process that could not be looked at for once.
+func (s *sighting) transient() bool {
+	switch s.finding.Reason {
+	case identity.RecordEmpty, identity.RecordNUL, identity.RecordCutShort, identity.RecordChanging,
+		identity.ProcessUnreadable:
+		return true
+	}
+	return false
+}

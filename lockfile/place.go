@@ -1,0 +1,230 @@
+package lockfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/probe"
+)
+
+// What is appended to the name of the state for the files beside it.
+const (
+	lockSuffix    = ".lock"
+	fenceSuffix   = ".fence"
+	logSuffix     = ".recovery.log"
+	oldLogSuffix  = ".recovery.log.1"
+	markerInfix   = ".recovered-"
+	brokenInfix   = ".lock.broken-"
+	claimInfix    = ".lock.recovering." // record-v2 peers rename a lock to this while they recover it
+	tempSuffix    = ".tmp"
+	tempHex       = 16
+	markerHex     = 24
+	nameMax       = 255
+	longestSuffix = len(markerInfix) + markerHex
+)
+
+// place is an open directory with a state in it, and the names of the files beside that state.
+type place struct {
+	opts    Options
+	sys     probe.System
+	dir     vfs.Dir
+	base    string // name of the state
+	fs      probe.Filesystem
+	counter *fence.Counter
+}
+
+// openPlace resolves a state path and opens its directory. Nothing is created.
+func openPlace(op, path string, opts Options) (*place, error) {
+	if err := opts.validate(); err != nil {
+		return nil, &Error{Op: op, Path: path, Step: "check the options", Err: err}
+	}
+	files := opts.fileSystem()
+	dirname, base, err := files.Resolve(path)
+	if err != nil {
+		return nil, &Error{Op: op, Path: path, Step: "resolve the path", Err: err,
+			Next: advice(err, path)}
+	}
+	if n := len(base) + longestSuffix; n > nameMax {
+		return nil, &Error{Op: op, Path: path, Step: "check the name", Next: "next: choose a shorter name",
+			Err: fmt.Errorf("%w: the files beside it would have names of %d bytes, at most %d are possible",
+				errNameTooLong, n, nameMax)}
+	}
+	dir, err := files.OpenDir(dirname)
+	if err != nil {
+		return nil, &Error{Op: op, Path: path, Step: "open the directory", Err: err,
+			Next: advice(err, dirname)}
+	}
+	p := &place{opts: opts, sys: opts.system(), dir: dir, base: base}
+	p.fs = p.sys.Filesystem(dir.Handle())
+	p.counter = fence.New(dir, p.fenceName(), p.fenceOptions())
+	return p, nil
+}
+
+func (p *place) close() { _ = p.dir.Close() }
+
+func (p *place) state() string      { return p.path(p.base) }
+func (p *place) lockName() string   { return p.base + lockSuffix }
+func (p *place) fenceName() string  { return p.base + fenceSuffix }
+func (p *place) logName() string    { return p.base + logSuffix }
+func (p *place) oldLogName() string { return p.base + oldLogSuffix }
+func (p *place) tempName() string   { return p.lockName() + "." + randomHex(tempHex/2) + tempSuffix }
+func (p *place) path(name string) string {
+	return filepath.Join(p.dir.Path(), name)
+}
+
+// isTemp recognizes the names that tempName makes.
+func (p *place) isTemp(name string) bool {
+	rest, ok := strings.CutPrefix(name, p.lockName()+".")
+	if !ok {
+		return false
+	}
+	digits, ok := strings.CutSuffix(rest, tempSuffix)
+	return ok && isHex(digits, tempHex)
+}
+
+// markerName tells record-v2 peers that the tenure of that lease was recovered.
+func (p *place) markerName(lease string) string {
+	return p.base + markerInfix + strings.Map(func(r rune) rune {
+		if isHex(string(r), 1) {
+			return r
+		}
+		return '_'
+	}, lease[:markerHex])
+}
+
+// failed wraps the cause of a failed step.
+func (p *place) failed(op, step, name string, err error) error {
+	var already *Error
+	if errors.As(err, &already) {
+		return err
+	}
+	return &Error{Op: op, Path: p.state(), Step: step, Err: err, Next: advice(err, p.path(name))}
+}
+
+// fenceOptions make the fence one of the files beside the state: its owner and mode follow the
+// state's, so that a lock once taken by root does not lock the owner of the data out.
+func (p *place) fenceOptions() fence.Options {
+	mode, uid, gid := p.inherited()
+	return fence.Options{
+		Mode: mode, UID: uid, GID: gid,
+		Floor:             p.fenceFloor,
+		TempName:          p.tempName,
+		WithoutKernelLock: p.opts.WithoutKernelLock,
+		Repaired: func(was string, now fence.Token) {
+			p.opts.log().Warn("fence repaired", "path", p.path(p.fenceName()), "was", was, "now", now)
+		},
+	}
+}
+
+// inherited returns mode and owner for fence and log: the state's, else 0600 and the directory's
+// owner. Owners are -1, for "leave it", unless this process may give files away.
+func (p *place) inherited() (mode fs.FileMode, uid, gid int) {
+	mode, uid, gid = defaultMode, -1, -1
+	info, err := p.dir.Stat(p.base)
+	if err == nil && info.Mode.IsRegular() {
+		mode = info.Mode.Perm()&0o666 | defaultMode
+	} else if info, err = p.dir.Self(); err != nil {
+		return mode, uid, gid
+	}
+	if privileged() && info.UID >= 0 {
+		uid, gid = info.UID, info.GID
+	}
+	return mode, uid, gid
+}
+
+// fenceFloor is the largest number that is known to have been handed out, apart from the fence file
+// itself: what a missing or damaged fence continues from.
+func (p *place) fenceFloor() (fence.Token, error) {
+	floor, err := p.loggedFence()
+	if err != nil {
+		return 0, err
+	}
+	if s, err := p.read(); err == nil && s.record != nil {
+		floor = max(floor, fence.Token(*s.record.Fence))
+	}
+	return floor, nil
+}
+
+// fileID names a file of this directory for a record.
+func (p *place) fileID(info vfs.Info) identity.FileID {
+	return identity.FileID{FS: known(p.fs.Type), ID: known(p.fs.ID), Inode: info.Inode}
+}
+
+// holdGate takes the gate: the kernel lock of the fence, which excludes every takeover, break, commit
+// and release of others. It waits no longer than Options.GateWait and the context.
+func (p *place) holdGate(ctx context.Context, op string) (fence.Gate, error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, p.opts.gateWait(),
+		fmt.Errorf("it was held for %v", p.opts.gateWait()))
+	defer cancel()
+	gate, err := p.counter.Hold(bounded)
+	if err != nil {
+		return nil, p.gateFailed(op, err)
+	}
+	return gate, nil
+}
+
+// tryGate is holdGate without any waiting.
+func (p *place) tryGate(op string) (fence.Gate, error) {
+	gate, err := p.counter.TryHold()
+	if err != nil {
+		return nil, p.gateFailed(op, err)
+	}
+	return gate, nil
+}
+
+func (p *place) gateFailed(op string, err error) error {
+	switch {
+	case errors.Is(err, ErrGateBusy):
+		err = fmt.Errorf("%w%s", err, p.whoHoldsGate())
+	case errors.Is(err, errors.ErrUnsupported):
+		err = fmt.Errorf("%w: %w", ErrNoKernelLock, err)
+	}
+	return p.failed(op, "take the gate", p.fenceName(), err)
+}
+
+// whoHoldsGate names the processes that have the fence file open with a lock, as far as can be seen.
+func (p *place) whoHoldsGate() string {
+	f, err := p.dir.Open(p.fenceName(), vfs.Read)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var who []string
+	for _, o := range p.sys.Openers(f.Handle()).Found {
+		if o.Locked {
+			state := ""
+			if s := p.sys.Process(o.PID).State; s.Known && s.Value == "stopped" {
+				state = ", which is stopped"
+			}
+			who = append(who, fmt.Sprintf("process %d (%s)%s", o.PID, o.Name, state))
+		}
+	}
+	if len(who) == 0 {
+		return ""
+	}
+	return ": held by " + strings.Join(who, " and ")
+}
+
+// pause waits for a growing, jittered time, or until the context ends.
+type pause struct{ next, most time.Duration }
+
+func (w *pause) wait(ctx context.Context) error {
+	w.next = min(max(w.next, time.Millisecond), w.most)
+	timer := time.NewTimer(w.next/2 + jitter(w.next/2))
+	defer timer.Stop()
+	w.next += w.next / 2
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,251 @@
+package lockfile
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/probe"
+)
+
+const (
+	recordVersion = 2
+	maxWritten    = 2048      // peers in other languages misread records that are not shorter
+	maxRead       = 64 << 10  // bytes that are read of a record
+	maxExact      = 1 << 53   // integers from here on are not exact in every JSON reader
+	maxPIDLinux   = 4_194_304 // PID_MAX_LIMIT of the kernel
+	maxLabelled   = 64        // bytes of program and host names in a record
+)
+
+// record is the JSON object at S.lock. The order of the fields is the order in the file.
+type record struct {
+	V            *int64 `json:"v"`
+	Lease        string `json:"lease"`
+	Owner        string `json:"owner"`
+	PID          *int64 `json:"pid"`
+	ProcessStart *int64 `json:"processStart"`
+	HostID       string `json:"hostId"`
+	BootStart    *int64 `json:"bootStart"`
+	Fence        *int64 `json:"fence"`
+	CreatedAt    string `json:"createdAt"`
+
+	Proof         *proof `json:"proof,omitempty"`
+	Program       string `json:"program,omitempty"`
+	Host          string `json:"host,omitempty"`
+	Label         string `json:"label,omitempty"`
+	ExpectedUntil string `json:"expectedUntil,omitempty"`
+
+	created time.Time
+}
+
+// proof is what makes a verdict exact.
+type proof struct {
+	OS         string     `json:"os"`
+	Boot       string     `json:"boot,omitempty"`
+	Start      string     `json:"start,omitempty"`
+	PIDFD      *uint64    `json:"pidfd,omitempty"`
+	PIDNS      *uint64    `json:"pidns,omitempty"`
+	TimeNS     *uint64    `json:"timens,omitempty"`
+	File       *proofFile `json:"file"`
+	FS         string     `json:"fs,omitempty"`
+	Local      *bool      `json:"local,omitempty"`
+	KernelLock string     `json:"kernelLock,omitempty"`
+}
+
+// proofFile names the file that carries the record: see identity.FileID.
+type proofFile struct {
+	FS    string  `json:"fs"`
+	ID    string  `json:"id"`
+	Inode *uint64 `json:"inode"`
+}
+
+// processOwner is the owner field: random, one per process.
+var processOwner = randomHex(8)
+
+// newLease returns the secret of a new tenure.
+func newLease() string { return randomHex(24) }
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails, says its documentation
+	return hex.EncodeToString(b)
+}
+
+// leaseID is the public id of a tenure: the secret itself is never shown.
+func leaseID(lease string) string {
+	sum := sha256.Sum256([]byte(lease))
+	return hex.EncodeToString(sum[:8])
+}
+
+// contentID is the public id of a record that cannot be read, so that Break can name it.
+func contentID(content []byte, info vfs.Info) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d\n%d\n%d\n", info.Inode, uint32(info.Mode.Type()), len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// newRecord describes this process and the file that will carry the record.
+func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Filesystem,
+	kind vfs.LockKind, token fence.Token) (*record, error) {
+	host, self := sys.Host(), sys.Self()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	boot := now
+	if host.Boot.StartedAt.Known {
+		boot = host.Boot.StartedAt.Value
+	}
+	started := now
+	if self.StartedAt.Known {
+		started = self.StartedAt.Value
+	}
+	r := &record{
+		V: ptr[int64](recordVersion), Lease: newLease(), Owner: processOwner,
+		PID: ptr(int64(self.PID)), ProcessStart: ptr(started.UnixMilli()), HostID: recordHostID(host),
+		BootStart: ptr(boot.UnixMilli()), Fence: ptr(int64(token)), CreatedAt: formatTime(now),
+		Program: labelled(programName()), Host: labelled(known(host.Machine.Host)),
+		Label: opts.Label, created: now,
+		Proof: &proof{
+			OS: host.OS, Boot: known(host.Boot.ID), Start: string(known(self.Start)),
+			PIDFD: nonZero(known(self.PIDFD)), PIDNS: nonZero(known(host.Namespaces.PID)),
+			TimeNS: nonZero(known(host.Namespaces.Time)),
+			File:   &proofFile{file.FS, file.ID, ptr(file.Inode)},
+			FS:     known(fs.Type), Local: ptr(fs.Local), KernelLock: string(kind),
+		},
+	}
+	if !opts.ExpectedUntil.IsZero() {
+		r.ExpectedUntil = formatTime(opts.ExpectedUntil)
+	}
+	return r, nil
+}
+
+// encode returns the bytes of the record, which are shorter than peers allow.
+func (r *record) encode() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, err
+	}
+	out := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if len(out) >= maxWritten {
+		return nil, fmt.Errorf("the record would have %d bytes, at most %d are allowed: "+
+			"choose a shorter Options.Label", len(out), maxWritten-1)
+	}
+	return out, nil
+}
+
+// identity returns who the record names.
+func (r *record) identity() identity.Identity {
+	id := identity.Identity{
+		PID: int(*r.PID), Program: r.Program, Host: r.Host,
+		StartedAt: time.UnixMilli(*r.ProcessStart).UTC(),
+	}
+	if p := r.Proof; p != nil {
+		id.OS, id.Boot, id.Start = p.OS, p.Boot, probe.Start(p.Start)
+		id.PIDFD, id.PIDNS, id.TimeNS = or0(p.PIDFD), or0(p.PIDNS), or0(p.TimeNS)
+	}
+	return id
+}
+
+// claim returns what the record says in the words of the verdict table.
+func (r *record) claim() identity.Claim {
+	c := identity.Claim{
+		Form: identity.Legacy, Owner: r.identity(), Since: r.created,
+		HostID: r.HostID, ProcessStartMS: *r.ProcessStart, BootStartMS: *r.BootStart,
+	}
+	if p := r.Proof; p != nil {
+		c.Form = identity.WithProof
+		c.File = identity.FileID{FS: p.File.FS, ID: p.File.ID, Inode: *p.File.Inode}
+		c.KernelLock, c.Local = p.KernelLock, p.Local != nil && *p.Local
+	}
+	return c
+}
+
+// lockKind returns the kind of kernel lock to test for this record.
+func (r *record) lockKind() vfs.LockKind {
+	if r != nil && r.Proof != nil && r.Proof.KernelLock != "" {
+		return vfs.LockKind(r.Proof.KernelLock)
+	}
+	return vfs.NativeLock()
+}
+
+// legacyHostID is the hostId of record-v2 peers: the first 32 hex digits of SHA-256 over host name,
+// bar and raw machine id.
+func legacyHostID(host probe.Host) string {
+	sum := sha256.Sum256([]byte(known(host.Machine.Host) + "|" + host.Machine.Legacy))
+	return hex.EncodeToString(sum[:16])
+}
+
+// recordHostID is the hostId to write. A process number of another pid namespace than the initial one
+// means nothing to a legacy peer outside, which cannot know: a salt makes it see another machine and
+// keep its hands off.
+func recordHostID(host probe.Host) string {
+	if host.OS != "linux" || host.Namespaces.PIDInitial.Known && host.Namespaces.PIDInitial.Value {
+		return legacyHostID(host)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d|%s", legacyHostID(host),
+		known(host.Namespaces.PID), known(host.Boot.ID)))
+	return hex.EncodeToString(sum[:16])
+}
+
+func programName() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(exe)
+}
+
+// labelled makes a name fit for the record: valid UTF-8, no control characters, bounded.
+func labelled(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	for len(s) > maxLabelled {
+		_, size := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-size]
+	}
+	return s
+}
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+func formatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+func ptr[T any](v T) *T { return &v }
+
+func nonZero(n uint64) *uint64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func or0(n *uint64) uint64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func known[T any](f probe.Fact[T]) T {
+	if !f.Known {
+		var zero T
+		return zero
+	}
+	return f.Value
+}

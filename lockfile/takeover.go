@@ -1,0 +1,287 @@
+package lockfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// takeoverRequest says which lock is to be taken from whom, and on whose word.
+type takeoverRequest struct {
+	op     string
+	event  string   // EventTakeover: the verdict must be gone; EventBreak: a person decided
+	judged sighting // what was judged before the gate was taken
+	reason string   // a person's words; the reason code of the verdict when empty
+	by     string
+}
+
+// takeover puts a record of this process in the place of the judged one, with the gate held: see
+// DESIGN.md. errMoved says that something else stands there by now, and nothing was changed.
+//
+// The order is what makes a crash at any point harmless: nothing is logged before everything that can
+// fail for want of space is on the disk; the log is flushed before the counter, so that no number in
+// use is above the log's; the counter is flushed before the exchange, so that an owner that was
+// overtaken is refused from then on.
+func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err error) {
+	s, err := p.judgeAgain(req)
+	if err != nil {
+		return nil, err
+	}
+	current, err := gate.Current()
+	if err != nil {
+		return nil, p.failed(req.op, "read the fence", p.fenceName(), err)
+	}
+	logged, err := p.loggedFence()
+	if err != nil {
+		return nil, p.failed(req.op, "read the recovery log", p.logName(), err)
+	}
+	token := max(current, logged)
+	if s.record != nil {
+		token = max(token, fence.Token(*s.record.Fence))
+	}
+	token++
+
+	d, err := p.newDraft(req.op, token)
+	if err != nil {
+		return nil, err
+	}
+	unmark, err := p.mark(s)
+	if err != nil {
+		d.discard()
+		return nil, p.failed(req.op, "create the marker", p.base+markerInfix+"…", err)
+	}
+	reason := req.reason
+	if reason == "" {
+		reason = string(s.finding.Reason)
+	}
+	if err := p.appendLog(p.newEntry(req.event, s, token, reason, req.by)); err != nil {
+		unmark()
+		d.discard()
+		return nil, p.failed(req.op, "write the recovery log", p.logName(), err)
+	}
+	abandon := func(step, name string, err error) error {
+		d.discard()
+		e := p.newEntry(EventAbandoned, s, token, "", req.by)
+		e.Reason = err.Error()
+		if logErr := p.appendLog(e); logErr != nil {
+			p.opts.log().Warn("recovery log", "path", p.path(p.logName()), "error", logErr)
+		}
+		if errors.Is(err, errMoved) {
+			return errMoved
+		}
+		return p.failed(req.op, step, name, err)
+	}
+	if err := gate.Raise(token); err != nil {
+		return nil, abandon("raise the fence", p.fenceName(), err)
+	}
+	old, err := p.replace(d, s)
+	if err != nil {
+		return nil, abandon("put the new record in place", p.lockName(), err)
+	}
+	saved := p.dispose(old, s)
+	lock = newLock(p, d, token, &Recovered{State: p.state(), Finding: s.finding, Owner: ownerOf(&s),
+		LockID: s.lockID, Fence: token})
+	lock.saved = saved
+	p.sweep()
+	p.prune()
+	lock.flushLater()
+	if req.event == EventTakeover && p.opts.OnRecovered != nil {
+		p.opts.OnRecovered(*lock.recovered)
+	}
+	return lock, nil
+}
+
+// judgeAgain looks once more, under the gate. For a takeover it must be the judged file with the
+// judged bytes, and the verdict still gone; for a break it must be the tenure that was named.
+func (p *place) judgeAgain(req takeoverRequest) (sighting, error) {
+	s, err := p.look()
+	if err != nil {
+		return s, p.failed(req.op, "look at the record", p.lockName(), err)
+	}
+	if s.free() || s.lockID != req.judged.lockID || !s.info.SameFile(req.judged.info) ||
+		!bytes.Equal(s.content, req.judged.content) {
+		return s, errMoved
+	}
+	if req.event == EventTakeover && s.finding.Verdict != identity.Gone {
+		return s, errMoved
+	}
+	return s, nil
+}
+
+// replace puts the draft at S.lock and returns the name under which the old file lies now, "" when
+// there is none any more. errMoved says that another file than the judged one stood there, and stands
+// there again.
+func (p *place) replace(d *draft, s sighting) (old string, err error) {
+	lock := p.lockName()
+	err = p.dir.Exchange(d.temp, lock)
+	switch {
+	case err == nil:
+		return p.afterExchange(d, s)
+	case errors.Is(err, fs.ErrNotExist):
+		// The name is free: somebody removed the dead file. (Or swept the draft: then publish says so.)
+		return "", p.publishFor(d)
+	case !errors.Is(err, errors.ErrUnsupported):
+		return "", err
+	}
+	aside := p.tempName()
+	if err := p.dir.Rename(lock, aside); errors.Is(err, fs.ErrNotExist) {
+		return "", p.publishFor(d)
+	} else if err != nil {
+		return "", err
+	}
+	if !p.isJudged(aside, s) {
+		return "", p.putBack(aside, lock)
+	}
+	if err := p.publishFor(d); err != nil {
+		_ = p.dir.Remove(aside) // the dead file: its number is overtaken, nobody needs it
+		return "", err
+	}
+	return aside, nil
+}
+
+func (p *place) publishFor(d *draft) error {
+	err := d.publish()
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, errSwept) {
+		return errMoved
+	}
+	return err
+}
+
+// afterExchange looks at what came out. The dead owner's file: the lock is ours, and its name was
+// never free. Anything else, such as a record of a peer that acquired in between, goes back.
+func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
+	caught := d.temp
+	if p.isJudged(caught, s) {
+		d.temp = "" // the name is the old file's now
+		return caught, nil
+	}
+	if err := p.dir.Exchange(caught, p.lockName()); err != nil {
+		d.temp = ""
+		return "", fmt.Errorf("give a record back that is another one than judged (it lies at %s): %w",
+			p.path(caught), err)
+	}
+	info, err := p.dir.Stat(caught)
+	if err == nil && info.SameFile(d.info) {
+		return "", errMoved // the draft has its name again, and is discarded under it
+	}
+	d.temp = ""
+	if err != nil {
+		return "", errMoved
+	}
+	return "", p.putBack(caught, p.lockName())
+}
+
+// putBack gives a file that was taken by mistake its name again, if nobody has it by now.
+func (p *place) putBack(from, to string) error {
+	err := p.dir.RenameNoReplace(from, to)
+	if errors.Is(err, errors.ErrUnsupported) {
+		if err = p.dir.Link(from, to); err == nil {
+			err = p.dir.Remove(from)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("give a record back that is another one than judged (it lies at %s): %w",
+			p.path(from), err)
+	}
+	return errMoved
+}
+
+// isJudged reports whether the file at name is the judged one, with the judged bytes.
+func (p *place) isJudged(name string, s sighting) bool {
+	info, err := p.dir.Stat(name)
+	if err != nil || !info.SameFile(s.info) || info.Mode.Type() != s.info.Mode.Type() {
+		return false
+	}
+	if s.content == nil {
+		return info.Size == s.info.Size
+	}
+	f, err := p.dir.Open(name, vfs.Read)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	content, err := readAll(f)
+	return err == nil && bytes.Equal(content, s.content)
+}
+
+// dispose removes the old file, or keeps it where a person broke a record that could not be read.
+func (p *place) dispose(old string, s sighting) (saved string) {
+	if old == "" {
+		return ""
+	}
+	if s.record == nil && s.finding.Reason != identity.RecordOrphaned {
+		name := p.base + brokenInfix + s.lockID
+		if err := p.dir.Rename(old, name); err == nil {
+			return p.path(name)
+		}
+		return p.path(old)
+	}
+	if err := p.dir.Remove(old); err != nil {
+		p.opts.log().Warn("old record stays", "path", p.path(old), "error", err)
+	}
+	return ""
+}
+
+// Recover takes the lock over and releases it, if its owner is provably gone, whatever
+// Options.Recovery says. It returns nil, nil when there was nothing to recover, and a *BusyError when
+// the owner lives or cannot be judged. It waits for nothing but the gate, until ctx ends and at most
+// Options.GateWait.
+func Recover(ctx context.Context, path string, opts Options) (*Recovered, error) {
+	const op = "recover"
+	p, err := openPlace(op, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	pause := pause{most: longestPause}
+	for unknown := 0; ; {
+		s, err := p.look()
+		if err != nil {
+			return nil, p.failed(op, "look at the record", p.lockName(), err)
+		}
+		switch s.finding.Verdict {
+		case identity.Free:
+			return nil, nil
+		case identity.Gone:
+		case identity.Unknown:
+			if unknown++; s.transient() && unknown < unknownLooks && pause.wait(ctx) == nil {
+				continue
+			}
+			return nil, p.busy(op, s, nil)
+		default:
+			return nil, p.busy(op, s, nil)
+		}
+		if err := p.probesAreSane(); err != nil {
+			return nil, p.busy(op, s, err)
+		}
+		lock, err := p.takeoverAndRelease(ctx, takeoverRequest{op: op, event: EventTakeover, judged: s,
+			by: p.thisProcess()})
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return lock.recovered, nil
+	}
+}
+
+// takeoverAndRelease takes over and gives the lock free again, in one hold of the gate.
+func (p *place) takeoverAndRelease(ctx context.Context, req takeoverRequest) (*Lock, error) {
+	gate, err := p.holdGate(ctx, req.op)
+	if err != nil {
+		return nil, err
+	}
+	defer gate.Release()
+	lock, err := p.takeover(gate, req)
+	if err != nil {
+		return nil, err
+	}
+	return lock, lock.releaseUnder(gate)
+}

@@ -1,0 +1,186 @@
+package lockfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// tenure is what a Lock and an Inherited have in common: the right to commit while the record stands.
+type tenure struct {
+	p         *place
+	token     fence.Token
+	id        string
+	stands    func() (bool, error) // the record at S.lock is the one of this tenure
+	mayCommit func() error         // why not, without looking at the disk
+	lost      func(error)          // told once the loss is certain
+}
+
+// Token returns the fencing token of this tenure.
+func (t *tenure) Token() fence.Token { return t.token }
+
+// ID returns the public name of this tenure: Inspection.LockID.
+func (t *tenure) ID() string { return t.id }
+
+// State returns the state path, resolved.
+func (t *tenure) State() string { return t.p.state() }
+
+func (t *tenure) fenced(op string, now fence.Token) error {
+	return &Error{Op: op, Path: t.p.state(), Step: "compare the fence",
+		Err:  fmt.Errorf("%w (this tenure has number %d, the counter is at %d)", ErrFenced, t.token, now),
+		Next: "next: see probate log " + shellQuote(t.p.state())}
+}
+
+func (t *tenure) gone(op string) error {
+	return &Error{Op: op, Path: t.p.state(), Step: "compare the record",
+		Err: fmt.Errorf("%w: the record at %s is not the one of this tenure any more", ErrLost,
+			t.p.path(t.p.lockName())),
+		Next: "next: see probate inspect " + shellQuote(t.p.state())}
+}
+
+// check looks at counter and record without the gate, unless the counter needs repair.
+func (t *tenure) check(op string) error {
+	now, err := t.p.counter.Current()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fence.ErrDamaged) {
+		gate, err := t.p.holdGate(context.Background(), op)
+		if err != nil {
+			return err
+		}
+		defer gate.Release()
+		return t.checkUnder(gate, op)
+	}
+	if err != nil {
+		return t.p.failed(op, "read the fence", t.p.fenceName(), err)
+	}
+	return t.compare(op, now)
+}
+
+func (t *tenure) checkUnder(gate fence.Gate, op string) error {
+	now, err := gate.Current()
+	if err != nil {
+		return t.p.failed(op, "read the fence", t.p.fenceName(), err)
+	}
+	return t.compare(op, now)
+}
+
+func (t *tenure) compare(op string, now fence.Token) error {
+	if now != t.token {
+		err := t.fenced(op, now)
+		t.lost(err)
+		return err
+	}
+	stands, err := t.stands()
+	if err != nil {
+		return t.p.failed(op, "look at the record", t.p.lockName(), err)
+	}
+	if !stands {
+		err := t.gone(op)
+		t.lost(err)
+		return err
+	}
+	return nil
+}
+
+// Commit runs fn, which makes a change visible (typically one rename), while nobody can take over or
+// break the lock, and only if it is still held. ctx bounds the wait for the gate, besides
+// Options.GateWait. The directory of the state is flushed afterwards.
+//
+// An error of fn is returned as it is. ErrLost (ErrFenced) says that fn was not run; ErrUnsure that it
+// was, but the lock is found lost after it (a record-v2 peer took the record away meanwhile), or that
+// the change may not outlast a power cut. Keep fn short: everybody who commits, releases or takes over
+// waits for it.
+func (t *tenure) Commit(ctx context.Context, fn func() error) error {
+	return t.commit(ctx, "commit", t.p.dir, fn)
+}
+
+func (t *tenure) commit(ctx context.Context, op string, dir vfs.Dir, fn func() error) error {
+	if err := t.mayCommit(); err != nil {
+		return err
+	}
+	if err := t.commitUnderGate(ctx, op, fn); err != nil {
+		return err
+	}
+	if t.p.opts.Durability == FlushNever {
+		return nil
+	}
+	if err := dir.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return &Error{Op: op, Path: t.p.state(), Step: "flush the directory",
+			Err: fmt.Errorf("%w: it may not outlast a power cut: %w", ErrUnsure, err)}
+	}
+	return nil
+}
+
+func (t *tenure) commitUnderGate(ctx context.Context, op string, fn func() error) error {
+	gate, err := t.p.holdGate(ctx, op)
+	if err != nil {
+		return err
+	}
+	defer gate.Release()
+	if err := t.checkUnder(gate, op); err != nil {
+		return err
+	}
+	if err := fn(); err != nil {
+		return err
+	}
+	if err := t.checkUnder(gate, op); err != nil {
+		return &Error{Op: op, Path: t.p.state(), Step: "check again after the write",
+			Err: fmt.Errorf("%w: %w", ErrUnsure, err)}
+	}
+	return nil
+}
+
+// WriteFile replaces the content of path: atomically, so that readers see the old or the new content
+// and nothing between; durably, unless Options.Durability is FlushNever; and fenced, so that after a
+// loss it is refused and nothing changes. Errors are those of Commit. path is usually the state
+// itself. A new file gets exactly perm; one that exists keeps its permission bits, and its owner where
+// this process may give files away. If path is a symbolic link, the file that it names is replaced.
+func (t *tenure) WriteFile(path string, data []byte, perm fs.FileMode) error {
+	_, err := t.WriteFrom(path, bytes.NewReader(data), perm)
+	return err
+}
+
+// WriteFrom is WriteFile with the content from a reader, and returns how many bytes were read from
+// it. The reader is drained before the gate is taken.
+func (t *tenure) WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, error) {
+	if err := t.mayCommit(); err != nil {
+		return 0, err
+	}
+	w, err := t.newReplacement(path, perm)
+	if err != nil {
+		return 0, err
+	}
+	defer w.close()
+	n, err := w.fill(r)
+	if err != nil {
+		return n, err
+	}
+	return n, t.commit(context.Background(), opWrite, w.dir, w.rename)
+}
+
+// breach looks for traces of a record-v2 peer that took the record of that lease away without the
+// gate: its marker, or a record renamed aside.
+func (p *place) breach(lease string) string {
+	if lease != "" {
+		name := p.markerName(lease)
+		if _, err := p.dir.Stat(name); err == nil && !p.isOurMarker(name) {
+			return "a record-v2 program recovered this lock without the gate: " + p.path(name)
+		}
+	}
+	names, err := p.dir.Names()
+	if err != nil {
+		return ""
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, p.base+claimInfix) {
+			return "a record-v2 program has taken the lock aside without the gate: " + p.path(name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Host implements System.
+func (s *linuxSystem) Host() Host {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.kernel.Known {
+		s.kernel = kernelRelease()
+	}
+	proc, err := openProcFS()
+	defer proc.close()
+	if !s.boot.Known {
+		s.boot = bootID(proc, err)
+	}
+	if !s.machine.ID.Known {
+		s.machine = machine(machineIDFiles)
+	}
+	if !s.spaces.PID.Known || !s.spaces.Time.Known {
+		s.spaces = namespaces(proc, err)
+	}
+	h := Host{
+		OS:         runtime.GOOS,
+		Kernel:     s.kernel,
+		Boot:       Boot{ID: s.boot, StartedAt: startedAt(0)},
+		Machine:    s.machine,
+		Namespaces: s.spaces,
+		ProcFS:     s.wholeProcFS(proc, err),
+	}
+	h.Machine.Host = hostName()
+	return h
+}
+
+func kernelRelease() Fact[string] {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return Unknown[string]("uname()", err)
+	}
+	return Known(unix.ByteSliceToString(name.Release[:]), "uname()")
+}
+
+// wholeProcFS judges /proc as a whole. Reading the mounts takes milliseconds on machines with
+// thousands of them, so that the same mount is judged once; scans, whose answers depend on it, judge
+// it every time.
+func (s *linuxSystem) wholeProcFS(proc procFS, err error) Fact[string] {
+	const source = "/proc"
+	if err == nil {
+		err = s.ours(proc)
+	}
+	if err != nil {
+		return Unknown[string](source, err)
+	}
+	mount, mountErr := mountOf(proc)
+	if known := s.wholeOn.Load(); mountErr != nil || known == nil || *known != mount {
+		if err := s.showsAll(proc); err != nil {
+			return Unknown[string](source, err)
+		}
+		if mountErr == nil {
+			s.wholeOn.Store(&mount)
+		}
+	}
+	return Known("trustworthy", source)
+}
+
+// initialPIDNamespace is the inode of the namespace that the machine's init is in, the same since
+// namespaces have had inodes (PROC_PID_INIT_INO).
+const initialPIDNamespace = 0xEFFFFFFC
+
+func namespaces(proc procFS, err error) Namespaces {
+	var n Namespaces
+	n.PID = namespace(proc, err, "pid")
+	n.Time = namespace(proc, err, "time")
+	if n.PID.Known {
+		n.PIDInitial = Known(n.PID.Value == initialPIDNamespace, n.PID.Source)
+	} else {
+		n.PIDInitial = Unknown[bool](n.PID.Source, n.PID.Err)
+	}
+	return n
+}
+
+// namespace reads the number of one namespace of this process, from a link such as
+// "pid:[4026531836]".
+func namespace(proc procFS, err error, kind string) Fact[uint64] {
+	source := "/proc/self/ns/" + kind
+	if err != nil {
+		return Unknown[uint64](source, err)
+	}
+	link, err := proc.readLink("self/ns/" + kind)
+	if err == unix.ENOENT {
+		return Unknown[uint64](source, fmt.Errorf("this kernel has no such namespaces: %w",
+			errors.ErrUnsupported))
+	}
+	if err != nil {
+		return Unknown[uint64](source, err)
+	}
+	inode, ok := parseNamespace(link, kind)
+	if !ok {
+		return Unknown[uint64](source, fmt.Errorf("%w: a link to %q", ErrNotGenuine, link))
+	}
+	return Known(inode, source)
+}
+
+func parseNamespace(link, kind string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(link, kind+":[")
+	if !ok {
+		return 0, false
+	}
+	if digits, ok = strings.CutSuffix(digits, "]"); !ok || !canonicalDecimal(digits) {
+		return 0, false
+	}
+	inode, err := strconv.ParseUint(digits, 10, 64)
+	return inode, err == nil && inode != 0
+}
+
+// startedAt converts ticks since boot, as this process's time namespace counts them, into wall time.
+// The boot is computed from two clocks that are shifted together, anew every time: a remembered one
+// would be wrong after the clock was set.
+func startedAt(ticks uint64) Fact[time.Time] {
+	const source = "clock_gettime(CLOCK_REALTIME, CLOCK_BOOTTIME)"
+	boot, err := bootTime()
+	if err != nil {
+		return Unknown[time.Time](source, err)
+	}
+	if ticks > math.MaxInt64/uint64(tick) {
+		return Unknown[time.Time](source, errors.New("start value out of range"))
+	}
+	return Known(boot.Add(time.Duration(ticks)*tick).Truncate(time.Millisecond), source)
+}
+
+// tick is the unit of start values. The kernel converts to 100 ticks a second for programs on every
+// architecture that Go has, however fast its own timer runs.
+const tick = 10 * time.Millisecond
+
+// bootTime returns when the kernel started, by the wall clock as it is set now. The two clocks cannot
+// be read at once: of a few tries the one is used that was interrupted least.
+func bootTime() (time.Time, error) {
+	var best time.Time
+	bestGap := time.Duration(math.MaxInt64)
+	for range 4 {
+		var before, wall, after unix.Timespec
+		if err := errors.Join(
+			unix.ClockGettime(unix.CLOCK_BOOTTIME, &before),
+			unix.ClockGettime(unix.CLOCK_REALTIME, &wall),
+			unix.ClockGettime(unix.CLOCK_BOOTTIME, &after),
+		); err != nil {
+			return time.Time{}, err
+		}
+		gap := time.Duration(after.Nano() - before.Nano())
+		if gap < bestGap {
+			bestGap = gap
+			best = time.Unix(0, wall.Nano()-before.Nano()-int64(gap/2))
+		}
+		if gap < 100*time.Microsecond {
+			break
+		}
+	}
+	return best, nil
+}

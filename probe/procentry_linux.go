@@ -1,0 +1,104 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// procEntry is the directory of one process in a /proc of this pid namespace, or the reason why
+// there is none. A thread that is not the first of its process has such a directory too.
+type procEntry struct {
+	pid int
+	dir directory
+	err error
+}
+
+func (s *linuxSystem) openEntry(pid int) procEntry {
+	e := procEntry{pid: pid, dir: noDirectory}
+	proc, err := openProcFS()
+	if err != nil {
+		e.err = err
+		return e
+	}
+	defer proc.close()
+	if e.err = s.ours(proc); e.err != nil {
+		return e
+	}
+	e.dir, e.err = proc.openDir(strconv.Itoa(pid))
+	return e
+}
+
+func (e procEntry) close() { e.dir.close() }
+
+func (e procEntry) source(file string) string { return "/proc/" + strconv.Itoa(e.pid) + "/" + file }
+
+// stat reads the stat file. An error that vanished accepts means that the process was reaped, is
+// hidden, or was not there yet when the directory was opened.
+func (e procEntry) stat() (procStat, error) {
+	if e.err != nil {
+		return procStat{}, e.err
+	}
+	st, err := readStat(e.dir, "stat")
+	if err == nil && st.pid != e.pid {
+		return procStat{}, fmt.Errorf("%w: this file describes process %d", ErrUntrusted, st.pid)
+	}
+	return st, err
+}
+
+// readStat reads a stat file, and once more where it is empty: some kernels give an empty text for a
+// process that is just ending.
+func readStat(dir directory, name string) (procStat, error) {
+	buf := make([]byte, 0, 1024)
+	for again := false; ; again = true {
+		text, err := dir.read(name, buf)
+		if err != nil {
+			return procStat{}, err
+		}
+		st, err := parseStat(text)
+		if !errors.Is(err, errEmptyStat) || again {
+			return st, err
+		}
+	}
+}
+
+// threadGroup returns the number of the process that the entry's thread belongs to.
+func (e procEntry) threadGroup() (int, error) {
+	if e.err != nil {
+		return 0, e.err
+	}
+	status, err := e.dir.read("status", nil)
+	if err != nil {
+		return 0, err
+	}
+	pid, tgid := statusNumbers(status, "Pid"), statusNumbers(status, "Tgid")
+	if len(pid) != 1 || len(tgid) != 1 || pid[0] != e.pid {
+		return 0, errors.New("does not name the process and the thread")
+	}
+	return tgid[0], nil
+}
+
+// confirmThread looks whether a number that is not the number of a process belongs to a thread.
+func (e procEntry) confirmThread(p *Process) (settled bool) {
+	tgid, err := e.threadGroup()
+	switch {
+	case err != nil:
+		p.unread(e.source("status"), err)
+		return !vanished(err)
+	case tgid == e.pid:
+		p.note(e.source("status"), "a process of its own")
+		return false // became one in between, by exec, or one of the two answers is made up
+	}
+	p.becomeThread(tgid, e.source("status"))
+	return true
+}
+
+// becomeThread says that the number is not the number of a process but of a thread of tgid.
+func (p *Process) becomeThread(tgid int, source string) {
+	why := "a thread of process " + strconv.Itoa(tgid)
+	readings := p.Readings
+	*p = unknownProcess(p.PID, errors.New(why))
+	p.Presence = ThreadOnly
+	p.Readings = readings
+	p.note(source, why)
+}

@@ -1,0 +1,238 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxPID is the kernel's own limit (PID_MAX_LIMIT). Signals to 0, to negative numbers and to what
+// overflows go to groups of processes, so that none of them is ever asked about.
+const maxPID = 4 << 20
+
+var errNoProcess = errors.New("no such process")
+
+// Process implements System.
+func (s *linuxSystem) Process(pid int) Process {
+	if pid <= 0 || pid > maxPID {
+		p := unknownProcess(pid, errors.New("not a valid process number"))
+		p.note("process number "+strconv.Itoa(pid), "not a valid process number")
+		return p
+	}
+	// A process that ends while it is looked at can leave answers that belong to two processes. A
+	// second look then almost always finds one or none.
+	p, settled := s.look(pid)
+	if !settled {
+		p, _ = s.look(pid)
+	}
+	return p
+}
+
+// look asks about pid once. settled is false when the answers may belong to two processes that had
+// the number one after the other.
+func (s *linuxSystem) look(pid int) (p Process, settled bool) {
+	// The directory is opened before everything else and read after it. A directory in /proc belongs
+	// to one process and gives nothing once that is reaped, so that an answer through it proves that
+	// the number has meant the same process all the time.
+	entry := s.openEntry(pid)
+	defer entry.close()
+	fd, err := s.openPIDFD(pid)
+	switch err {
+	case nil:
+		defer unix.Close(fd)
+		return s.lookThrough(fd, entry)
+	case unix.ESRCH:
+		p = unknownProcess(pid, errNoProcess)
+		p.note(pidfdSource(pid), said(err))
+		return p, s.confirmMissing(&p)
+	case unix.ENOENT, unix.EINVAL: // EINVAL on older kernels
+		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
+		p.note(pidfdSource(pid), said(err))
+		return p, entry.confirmThread(&p)
+	case unix.ENOSYS, unix.EPERM: // before Linux 5.3; a seccomp filter
+		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
+		p.unread(pidfdSource(pid), err)
+		return p, s.lookWithout(&p, entry)
+	default:
+		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
+		p.unread(pidfdSource(pid), err)
+		return p, true
+	}
+}
+
+// lookThrough describes the process behind a pidfd.
+func (s *linuxSystem) lookThrough(fd int, entry procEntry) (p Process, settled bool) {
+	pid := entry.pid
+	p = unknownProcess(pid, nil)
+	p.note(pidfdSource(pid), "a process has this number")
+	p.PIDFD = pidfdInode(fd, pid)
+
+	st, statErr := entry.stat()
+	exited, err := s.pollExited(fd)
+	if err != nil {
+		p.unread("poll(pidfd of "+strconv.Itoa(pid)+")", err)
+		p.describeOr(st, statErr, entry.source("stat"))
+		return p, true
+	}
+	if exited {
+		p.Presence = Exited
+		p.note("poll(pidfd of "+strconv.Itoa(pid)+")", "all its threads have exited")
+		if statErr == nil && !st.deadLeader() {
+			st, statErr = entry.stat() // it exited between the two questions
+		}
+	} else {
+		p.Presence = Running
+		p.note("poll(pidfd of "+strconv.Itoa(pid)+")", "has not exited")
+	}
+	p.describeOr(st, statErr, entry.source("stat"))
+	return p, !vanished(statErr)
+}
+
+// lookWithout finds out what kill(2) and /proc can say where there is no pidfd.
+func (s *linuxSystem) lookWithout(p *Process, entry procEntry) (settled bool) {
+	source := killSource(p.PID)
+	switch err := s.kill(p.PID, 0); err {
+	case unix.ESRCH:
+		p.note(source, said(err))
+		p.Presence = Missing
+		return true
+	case nil, unix.EPERM:
+		p.note(source, "a process or thread has this number")
+	default:
+		p.unread(source, err)
+		return true
+	}
+	tgid, err := entry.threadGroup()
+	if err != nil {
+		p.unread(entry.source("status"), err)
+		return !vanished(err)
+	}
+	if tgid != p.PID {
+		p.becomeThread(tgid, entry.source("status"))
+		return true
+	}
+	st, err := entry.stat()
+	p.describeOr(st, err, entry.source("stat"))
+	switch {
+	case err != nil:
+		return !vanished(err)
+	case st.exited():
+		p.Presence = Exited
+	default:
+		p.Presence = Running
+	}
+	return true
+}
+
+// confirmMissing asks a second time, in another way, before a process is called missing.
+func (s *linuxSystem) confirmMissing(p *Process) (settled bool) {
+	switch err := s.kill(p.PID, 0); err {
+	case unix.ESRCH:
+		p.note(killSource(p.PID), said(err))
+		p.Presence = Missing
+		return true
+	case nil, unix.EPERM:
+		p.note(killSource(p.PID), "a process or thread has this number")
+		return false // a new process, or one of the two answers is made up
+	default:
+		p.unread(killSource(p.PID), err)
+		return true
+	}
+}
+
+func killSource(pid int) string { return "kill(" + strconv.Itoa(pid) + ", 0)" }
+
+// openPIDFD opens a pidfd. The kernel makes every pidfd close-on-exec.
+func (s *linuxSystem) openPIDFD(pid int) (int, error) {
+	for {
+		fd, err := s.pidfdOpen(pid, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// pollExited reports whether all threads of the process behind a pidfd have exited.
+func (s *linuxSystem) pollExited(fd int) (bool, error) {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		switch n, err := s.poll(fds, 0); {
+		case err == unix.EINTR:
+		case err != nil:
+			return false, err
+		case n == 0:
+			return false, nil
+		case fds[0].Revents&unix.POLLIN != 0:
+			return true, nil
+		default:
+			return false, fmt.Errorf("unexpected events %#x", fds[0].Revents)
+		}
+	}
+}
+
+// pidfdInode returns the inode of a pidfd, which since Linux 6.9 is a serial number that is not used
+// again until the next boot. Before, all pidfds shared one inode; and on 32 bits the inode is only
+// the lower half of it.
+func pidfdInode(fd, pid int) Fact[uint64] {
+	source := "fstat(pidfd of " + strconv.Itoa(pid) + ")"
+	if strconv.IntSize < 64 {
+		return Unknown[uint64](source, fmt.Errorf("inodes of pidfds are cut short in 32-bit programs: %w",
+			errors.ErrUnsupported))
+	}
+	st, err := fstatfs(fd)
+	if err != nil {
+		return Unknown[uint64](source, err)
+	}
+	if magic(st) != unix.PID_FS_MAGIC {
+		return Unknown[uint64](source, fmt.Errorf("pidfds have no inodes of their own before Linux 6.9: %w",
+			errors.ErrUnsupported))
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return Unknown[uint64](source, err)
+	}
+	return Known(uint64(stat.Ino), source)
+}
+
+// describeOr fills in what a stat file says, or why it could not be read.
+func (p *Process) describeOr(st procStat, err error, source string) {
+	if err == nil {
+		p.describe(st, source)
+		return
+	}
+	p.unread(source, err)
+	p.State = Unknown[string](source, err)
+	p.Threads = Unknown[int](source, err)
+	p.Start = Unknown[Start](source, err)
+	p.Name = Unknown[string](source, err)
+	p.StartedAt = Unknown[time.Time](source, err)
+}
+
+func (p *Process) describe(st procStat, source string) {
+	word := stateWord(st.state)
+	if word == "" {
+		p.State = Unknown[string](source, fmt.Errorf("state %q is not a known one", st.state))
+		word = "in state " + strconv.QuoteRune(rune(st.state))
+	} else {
+		p.State = Known(word, source)
+	}
+	p.Threads = Known(st.threads, source)
+	p.Start = Known(Ticks(st.start), source)
+	p.Name = Known(st.comm, source)
+	p.StartedAt = startedAt(st.start)
+	p.note(source, word+", threads "+strconv.Itoa(st.threads)+", start "+string(p.Start.Value))
+}
+
+func (p *Process) note(source, said string) {
+	p.Readings = append(p.Readings, Reading{Source: source, Said: said})
+}
+
+func (p *Process) unread(source string, err error) {
+	p.Readings = append(p.Readings, Reading{Source: source, Err: err.Error()})
+}
+
+// said turns an error that is an answer into the words for it.
+func said(err error) string { return err.Error() }

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package probe
+
+// onOtherThread does nothing where threads have no numbers that could be taken for processes.
+func onOtherThread(func(tid int)) {}
