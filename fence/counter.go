@@ -211,35 +211,41 @@ func (c *Counter) try() (_ *fileGate, err error) {
 			done()
 		}
 	}()
-	created, stale := false, 0
+	stale := 0
 	for range attempts {
 		g, err := c.lockFile(dir)
+		created := errors.Is(err, fs.ErrNotExist)
 		switch {
-		case err == nil && g == nil: // the name has another file now
-		case err == nil:
-			g.done = done
-			if err := g.settle(created); err != nil {
-				g.close()
+		case created:
+			if g, err = c.create(dir); err != nil {
 				return nil, err
 			}
-			return g, nil
-		case errors.Is(err, fs.ErrNotExist):
-			made, err := c.create(dir)
-			if err != nil {
-				return nil, err
-			}
-			created = created || made
 		case vfs.Stale(err) && stale < staleAttempts:
 			stale++
-		default:
+			continue
+		case err != nil:
 			return nil, err
+		}
+		if g == nil { // somebody else made it
+			continue
+		}
+		if err = g.still(); err == nil {
+			err = g.settle(created)
+		}
+		if err == nil {
+			g.done = done
+			return g, nil
+		}
+		// Locks are on files. One that is not at the name any more is nobody's gate.
+		lost := errors.Is(err, ErrGateLost)
+		if e := g.close(); e != nil || !lost {
+			return nil, errors.Join(err, fail("release", c.path, e))
 		}
 	}
 	return nil, fail("lock", c.path, errors.New("the file is replaced again and again"))
 }
 
-// lockFile opens and locks the file at the name. A nil gate without an error says that the name has
-// another file, or none, since: locks are on files, and the one at the name is the one that counts.
+// lockFile opens and locks the file at the name.
 func (c *Counter) lockFile(dir vfs.Dir) (_ *fileGate, err error) {
 	f, err := dir.Open(c.name, vfs.ReadWrite)
 	if err != nil {
@@ -258,13 +264,6 @@ func (c *Counter) lockFile(dir vfs.Dir) (_ *fileGate, err error) {
 	if g.info, err = f.Stat(); err != nil {
 		g.close()
 		return nil, fail("look at", c.path, err)
-	}
-	switch err := g.still(); {
-	case errors.Is(err, ErrGateLost):
-		return nil, g.close()
-	case err != nil:
-		g.close()
-		return nil, err
 	}
 	return g, nil
 }

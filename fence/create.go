@@ -9,110 +9,134 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// create makes the missing file, complete before it has its name. It reports whether this call made
-// it: false without an error says that somebody else did, or that the temporary file was swept away,
-// and that the name is worth another look.
-func (c *Counter) create(dir vfs.Dir) (made bool, err error) {
+// create makes the missing file, complete before it has its name, and returns its gate: the kernel lock
+// is taken before the file has a name, so nobody can be inside before the number was looked at once more
+// (it was found outside of any gate, and may be out of date if the file was made, used and deleted
+// meanwhile). A nil gate without an error says that somebody else made the file, or that the temporary
+// one was swept away, and that the name is worth another look.
+func (c *Counter) create(dir vfs.Dir) (*fileGate, error) {
 	start, err := c.floor()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	made, err = c.createUnnamed(dir, start)
+	f, err := c.createUnnamed(dir, start)
 	if errors.Is(err, errors.ErrUnsupported) {
-		made, err = c.createNamed(dir, start)
+		f, err = c.createNamed(dir, start)
 	}
-	if err == nil && made {
-		err = flushDir(dir)
+	if err != nil && f != nil { // all but a left-over
+		f.Close()
 	}
-	return made, fail("create", c.path, err)
+	if err != nil || f == nil {
+		return nil, fail("create", c.path, err)
+	}
+	g := &fileGate{c: c, dir: dir, f: f}
+	if g.info, err = f.Stat(); err == nil {
+		err = c.flushName(dir, g.info)
+	}
+	if err != nil {
+		g.close()
+		return nil, fail("create", c.path, err)
+	}
+	return g, nil
 }
 
-func (c *Counter) createUnnamed(dir vfs.Dir, start Token) (made bool, err error) {
-	f, err := dir.CreateUnnamed(c.mode())
-	if err != nil {
-		return false, err
+// lock takes the kernel lock of a file that was just created. False: somebody else has it.
+func (c *Counter) lock(f vfs.File) (bool, error) {
+	if c.opts.WithoutKernelLock {
+		return true, nil
 	}
-	defer f.Close()
-	if err := c.fill(f, start); err != nil {
-		return false, err
-	}
-	err = dir.LinkUnnamed(f, c.name)
-	if errors.Is(err, fs.ErrExist) {
+	err := f.Lock(vfs.NativeLock())
+	if errors.Is(err, vfs.ErrLocked) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func (c *Counter) createNamed(dir vfs.Dir, start Token) (made bool, err error) {
+func (c *Counter) createUnnamed(dir vfs.Dir, start Token) (_ vfs.File, err error) {
+	f, err := dir.CreateUnnamed(c.mode())
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := c.lock(f); !ok {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err = c.fill(f, start); err == nil {
+		err = dir.LinkUnnamed(f, c.name)
+	}
+	if err != nil {
+		f.Close()
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		return nil, err
+	}
+	return f, nil
+}
+
+func (c *Counter) createNamed(dir vfs.Dir, start Token) (_ vfs.File, err error) {
 	temp := c.tempName()
 	f, err := dir.Create(temp, c.mode())
 	if errors.Is(err, fs.ErrExist) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	defer f.Close()
-	remove := true
+	renamed, published := false, false
 	defer func() {
-		if remove {
+		if !renamed {
 			if e := dir.Remove(temp); e != nil && !errors.Is(e, fs.ErrNotExist) {
 				err = errors.Join(err, e)
 			}
 		}
-	}()
-	if !c.opts.WithoutKernelLock {
-		switch err := f.Lock(vfs.NativeLock()); {
-		case errors.Is(err, vfs.ErrLocked): // somebody sweeps it away at this moment
-			return false, nil
-		case err != nil:
-			return false, err
+		if !published {
+			f.Close()
 		}
+	}()
+	if ok, err := c.lock(f); !ok { // somebody sweeps it away at this moment
+		return nil, err
 	}
 	if err := c.fill(f, start); err != nil {
-		return false, err
+		return nil, err
 	}
 	err = dir.RenameNoReplace(temp, c.name)
-	switch {
-	case err == nil:
-		remove = false
-	case errors.Is(err, errors.ErrUnsupported):
+	renamed = err == nil
+	if errors.Is(err, errors.ErrUnsupported) {
 		err = dir.Link(temp, c.name)
 	}
 	switch {
 	case err == nil:
-		return true, nil
+		published = true
+		return f, nil
 	case errors.Is(err, errors.ErrUnsupported):
 		return c.createInPlace(dir, start)
 	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist): // taken, or swept away
-		return false, nil
+		return nil, nil
 	}
-	return false, err
+	return nil, err
 }
 
 // createInPlace is for filesystems that can neither link nor rename without replacing: for a moment the
 // file is empty under its own name. Who sees it then calls it damaged, or repairs it from the floor.
-func (c *Counter) createInPlace(dir vfs.Dir, start Token) (made bool, err error) {
+func (c *Counter) createInPlace(dir vfs.Dir, start Token) (vfs.File, error) {
 	f, err := dir.Create(c.name, c.mode())
 	if errors.Is(err, fs.ErrExist) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	defer f.Close()
-	if !c.opts.WithoutKernelLock {
-		switch err := f.Lock(vfs.NativeLock()); {
-		case errors.Is(err, vfs.ErrLocked): // somebody was faster, and repairs
-			return false, nil
-		case err != nil:
-			return false, errors.Join(err, dir.Remove(c.name))
-		}
+	ok, err := c.lock(f)
+	if err == nil && !ok { // somebody was faster, and repairs
+		return nil, f.Close()
 	}
-	if err := c.fill(f, start); err != nil {
-		return false, errors.Join(err, dir.Remove(c.name))
+	if err == nil {
+		err = c.fill(f, start)
 	}
-	return true, nil
+	if err != nil {
+		return nil, errors.Join(err, dir.Remove(c.name), f.Close())
+	}
+	return f, nil
 }
 
 // fill makes a new file complete and durable.

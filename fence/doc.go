@@ -2,8 +2,8 @@
 //
 // A lock alone cannot stop a holder that was overtaken and does not know it yet: a process that was
 // paused, put to sleep with its machine, or declared dead by a person. A number can. Every tenure
-// gets a [Token], every takeover raises the [Counter], and whoever wants to change something presents its
-// token at that very moment. A token below the counter is refused.
+// gets a [Token], every takeover raises the [Counter], and whoever wants to change something presents
+// its token at that very moment. A token below the counter is refused.
 //
 // # On the same machine
 //
@@ -17,8 +17,8 @@
 //
 // # For somebody else's database
 //
-// A store that compares and writes in one step needs no gate: keep the token beside the data, and let the
-// statement refuse what is older.
+// A store that compares and writes in one step needs no gate: keep the token beside the data, and let
+// the statement refuse what is older.
 //
 //	res, err := db.Exec(`UPDATE job SET state = ?, fence = ? WHERE id = ? AND fence <= ?`,
 //		state, token, id, token)

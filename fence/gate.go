@@ -34,7 +34,7 @@ func (g *fileGate) still() error {
 }
 
 // settle reads the counter of a gate that was just taken, and repairs it where that is needed. created
-// says that this attempt made the file, from a floor that was asked for outside the gate.
+// says that this attempt made the file, from a floor that it asked for outside of any gate.
 func (g *fileGate) settle(created bool) error {
 	c := g.c
 	b, err := readAll(g.f)

@@ -64,6 +64,7 @@ type Observation struct {
 	LockErr    error            // why it could not be tested
 	Openers    probe.Openers    // torn records: who has the file open
 	Scanned    bool             // Openers was asked
+	Alone      bool             // torn records: the kernel says that nobody else has the file open
 	Untrusted  string           // why the file is not one that an owner would have left; "" when it is
 }
 

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/probate-dev/probate/internal/strictjson"
 	"github.com/probate-dev/probate/probe"
@@ -56,16 +58,23 @@ func (id Identity) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote, strictly. Errors match ErrNewer or ErrMalformed.
 func (id *Identity) UnmarshalJSON(data []byte) error {
+	var head struct { // a newer version may have other types under the same keys
+		V *int `json:"v"`
+	}
+	if err := strictjson.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("%w: %v", ErrMalformed, err)
+	}
+	if head.V == nil {
+		return fmt.Errorf("%w: no version", ErrMalformed)
+	}
+	if err := checkVersion(*head.V); err != nil {
+		return err
+	}
 	var w wire
 	if err := strictjson.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("%w: %v", ErrMalformed, err)
 	}
-	switch {
-	case w.V == nil:
-		return fmt.Errorf("%w: no version", ErrMalformed)
-	case *w.V != Version:
-		return fmt.Errorf("%w: version %d, known is %d", ErrNewer, *w.V, Version)
-	case w.PID == nil:
+	if w.PID == nil {
 		return fmt.Errorf("%w: no pid", ErrMalformed)
 	}
 	started, err := parseTime(w.StartedAt)
@@ -84,6 +93,16 @@ func (id *Identity) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*id = got
+	return nil
+}
+
+func checkVersion(v int) error {
+	switch {
+	case v < 1:
+		return fmt.Errorf("%w: version %d", ErrMalformed, v)
+	case v != Version:
+		return fmt.Errorf("%w: version %d, known is %d", ErrNewer, v, Version)
+	}
 	return nil
 }
 
@@ -136,31 +155,33 @@ func (id *Identity) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%w: it does not begin with %q", ErrMalformed, textPrefix)
 	}
 	parts := strings.Split(rest, ";")
-	version, err := strconv.Atoi(parts[0])
-	if err != nil || version < 1 {
+	version, err := decimal(parts[0], math.MaxInt)
+	if err != nil {
 		return fmt.Errorf("%w: version %q", ErrMalformed, parts[0])
 	}
-	if version != Version {
-		return fmt.Errorf("%w: version %d, known is %d", ErrNewer, version, Version)
+	if err := checkVersion(int(version)); err != nil {
+		return err
 	}
 	fields := map[string]string{}
 	for _, p := range parts[1:] {
 		name, escaped, ok := strings.Cut(p, "=")
 		value, err := url.PathUnescape(escaped)
-		if _, twice := fields[name]; !ok || err != nil || twice {
+		if _, twice := fields[name]; !ok || name == "" || err != nil || twice || !visible(p) {
 			return fmt.Errorf("%w: field %q", ErrMalformed, p)
 		}
 		fields[name] = value
 	}
 	var got Identity
-	if got.PID, err = strconv.Atoi(fields["pid"]); err != nil {
+	pid, err := decimal(fields["pid"], math.MaxInt)
+	if err != nil {
 		return fmt.Errorf("%w: pid %q", ErrMalformed, fields["pid"])
 	}
+	got.PID = int(pid)
 	for name, to := range map[string]*uint64{
 		"pidfd": &got.PIDFD, "pidns": &got.PIDNS, "timens": &got.TimeNS,
 	} {
 		if s, there := fields[name]; there {
-			if *to, err = strconv.ParseUint(s, 10, 64); err != nil || *to == 0 {
+			if *to, err = decimal(s, maxExact-1); err != nil || *to == 0 {
 				return fmt.Errorf("%w: %s %q", ErrMalformed, name, s)
 			}
 		}
@@ -188,8 +209,34 @@ func (id Identity) validate() error {
 		return fmt.Errorf("%w: start %q", ErrMalformed, id.Start)
 	case id.PIDFD >= maxExact || id.PIDNS >= maxExact || id.TimeNS >= maxExact:
 		return fmt.Errorf("%w: a number of 2^53 or more", ErrMalformed)
+	case id.StartedAt.UTC().Year() < 1 || id.StartedAt.UTC().Year() > 9999:
+		return fmt.Errorf("%w: startedAt in the year %d", ErrMalformed, id.StartedAt.UTC().Year())
+	}
+	for _, s := range []string{id.OS, id.Boot, id.Program, id.Host} {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("%w: %q is not valid UTF-8", ErrMalformed, s)
+		}
 	}
 	return nil
+}
+
+// decimal reads a number without sign, leading zeros or anything else that has two spellings.
+func decimal(s string, most uint64) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err == nil && (n > most || strconv.FormatUint(n, 10) != s) {
+		err = strconv.ErrRange
+	}
+	return n, err
+}
+
+// visible reports whether s holds nothing but visible ASCII.
+func visible(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 func some(n uint64) *uint64 {
@@ -230,7 +277,7 @@ func parseTime(s string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("%w: startedAt %q", ErrMalformed, s)
 	}
-	return t.UTC(), nil
+	return t.UTC().Truncate(time.Millisecond), nil
 }
 
 // escape percent-encodes all but unreserved characters and the colon of start values.

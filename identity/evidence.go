@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/probate-dev/probate/probe"
@@ -9,6 +10,7 @@ import (
 // lockEvidence is evidence A: about the kernel lock on the record's file.
 type lockEvidence struct {
 	counts   bool // the file is the owner's own, and both see a local filesystem
+	untested bool // the file may be the owner's own, and whether somebody holds it is not known
 	evidence []Evidence
 }
 
@@ -20,11 +22,14 @@ func aboutLock(c Claim, seen Observation) lockEvidence {
 	if seen.KernelLock == LockUntested {
 		state, e.Err = "could not be tested", errText(seen.LockErr)
 	}
-	out := lockEvidence{}
-	switch why := sameFile(c, seen); {
+	same, why := sameFile(c, seen)
+	out := lockEvidence{
+		untested: c.KernelLock != "" && same != different && seen.KernelLock == LockUntested,
+	}
+	switch {
 	case c.KernelLock == "":
 		e.Sentence = "the owner recorded no kernel lock, so a free one says nothing"
-	case why != "":
+	case same != equal:
 		e.Sentence = "the kernel lock " + state + ", but does not count: " + why
 	case !c.Local || !seen.Filesystem.Local:
 		e.Sentence = "the kernel lock " + state + ", but does not count on a filesystem that is not local"
@@ -39,24 +44,25 @@ func aboutLock(c Claim, seen Observation) lockEvidence {
 	return out
 }
 
-// sameFile returns why the file now at the record's path is not the one that carried the record when
-// it was written, or "". A restart may number filesystems anew: then type and inode must do.
-func sameFile(c Claim, seen Observation) string {
+// sameFile compares the file now at the record's path with the one that carried the record when it
+// was written, and says why they are not known to be one. A restart may number filesystems anew: then
+// type and inode must do.
+func sameFile(c Claim, seen Observation) (sameness, string) {
 	switch {
 	case c.File.FS == "" || c.File.Inode == 0:
-		return "the record does not name its file"
+		return incomparable, "the record does not name its file"
 	case seen.File.FS == "" || seen.File.Inode == 0:
-		return "the file could not be identified"
+		return incomparable, "the file could not be identified"
 	case c.File.FS != seen.File.FS || c.File.Inode != seen.File.Inode:
-		return "the record lies in another file than the one that it was written to"
+		return different, "the record lies in another file than the one that it was written to"
 	case bootsDiffer(c.Owner, seen.Host):
-		return ""
+		return equal, ""
 	case c.File.ID == "" || seen.File.ID == "":
-		return "the filesystem could not be identified"
+		return incomparable, "the filesystem could not be identified"
 	case c.File.ID != seen.File.ID:
-		return "the record lies on another filesystem than the one that it was written to"
+		return different, "the record lies on another filesystem than the one that it was written to"
 	}
-	return ""
+	return equal, ""
 }
 
 func bootsDiffer(id Identity, h probe.Host) bool {
@@ -85,6 +91,9 @@ func (b processEvidence) with(v Verdict, r Reason, sentence string) processEvide
 func aboutProcess(c Claim, seen Observation) processEvidence {
 	var b processEvidence
 	id, host := c.Owner, seen.Host
+	if id.PID <= 0 {
+		return b.with(Unknown, NothingRecorded, "no process is recorded")
+	}
 	boot := Evidence{Source: host.Boot.ID.Source, Recorded: id.Boot}
 	if host.Boot.ID.Known {
 		boot.Observed = host.Boot.ID.Value
@@ -138,7 +147,7 @@ func (b processEvidence) aboutNumber(id Identity, host probe.Host, p probe.Proce
 		b.evidence = append(b.evidence, number)
 	}
 	pid := strconv.Itoa(id.PID)
-	same, how := sameProcess(id, host, p)
+	same, why, how := sameProcess(id, host, p)
 	switch p.Presence {
 	case probe.Missing:
 		say("the kernel knows no process " + pid)
@@ -173,11 +182,7 @@ func (b processEvidence) aboutNumber(id Identity, host probe.Host, p probe.Proce
 		return b.with(Gone, PIDReused, who(id)+" is gone: another process has the number now")
 	default:
 		say("a process " + pid + named(value(p.Name)) + " exists, which may be the owner or another")
-		reason := StartUnreadable
-		if how.Recorded != "" && !sameTimeNamespace(id, host) {
-			reason = OtherTimeNamespace
-		}
-		return b.with(Unknown, reason, "whether process "+pid+" is the owner cannot be said: "+how.Sentence)
+		return b.with(Unknown, why, "whether process "+pid+" is the owner cannot be said: "+how.Sentence)
 	}
 }
 
@@ -192,49 +197,63 @@ const (
 
 // sameProcess compares exact identities: the pidfd inode where both are known, for it is unique for
 // the boot in every namespace, else the start value, which means the same only within one time
-// namespace and for one kind.
-func sameProcess(id Identity, host probe.Host, p probe.Process) (sameness, Evidence) {
-	if id.PIDFD != 0 && p.PIDFD.Known {
+// namespace and for one kind. What is incomparable has a reason.
+func sameProcess(id Identity, host probe.Host, p probe.Process) (sameness, Reason, Evidence) {
+	if id.PIDFD != 0 && p.PIDFD.Known && p.PIDFD.Value != 0 {
 		e := Evidence{Source: p.PIDFD.Source, Recorded: "pidfd:" + nonZero(id.PIDFD),
 			Observed: "pidfd:" + nonZero(p.PIDFD.Value)}
-		return compared(&e, id.PIDFD == p.PIDFD.Value, "pidfd inode")
+		return compared(e, id.PIDFD == p.PIDFD.Value, "pidfd inode")
 	}
 	e := Evidence{Source: p.Start.Source, Recorded: string(id.Start)}
 	switch {
 	case !id.Start.Valid():
 		e.Recorded = ""
 		e.Sentence = "the record does not say when its owner started"
-		return incomparable, e
+		return incomparable, StartUnreadable, e
 	case !p.Start.Known || !p.Start.Value.Valid():
 		e.Err = p.Start.String()
 		e.Sentence = "when the process started cannot be read here"
-		return incomparable, e
+		return incomparable, StartUnreadable, e
 	}
 	e.Observed = string(p.Start.Value)
 	switch {
 	case id.Start.Kind() != p.Start.Value.Kind():
 		e.Sentence = "the start values are of different kinds"
-		return incomparable, e
-	case !sameTimeNamespace(id, host):
-		e.Sentence = "the start value was read in another time namespace"
-		return incomparable, e
+		return incomparable, StartUnreadable, e
 	}
-	return compared(&e, id.Start == p.Start.Value, "start")
+	switch sameTimeNamespace(id, host) {
+	case incomparable:
+		e.Sentence = "in which time namespace the start value was read is not known on both sides"
+		return incomparable, NamespaceUnreadable, e
+	case different:
+		e.Sentence = "the start value was read in another time namespace"
+		return incomparable, OtherTimeNamespace, e
+	}
+	return compared(e, id.Start == p.Start.Value, "start")
 }
 
-func compared(e *Evidence, same bool, what string) (sameness, Evidence) {
+func compared(e Evidence, same bool, what string) (sameness, Reason, Evidence) {
 	if same {
 		e.Sentence = "the " + what + " is the recorded one"
-		return equal, *e
+		return equal, "", e
 	}
 	e.Sentence = "the " + what + " differs: recorded " + e.Recorded + ", now " + e.Observed
-	return different, *e
+	return different, "", e
 }
 
-func sameTimeNamespace(id Identity, host probe.Host) bool {
-	if host.OS != "linux" {
-		return true
-	}
+// sameTimeNamespace compares the namespaces in which two start values were read. Systems other than
+// Linux have none, and neither has Linux before 5.6: with equal boots both sides run on one kernel.
+func sameTimeNamespace(id Identity, host probe.Host) sameness {
 	ns := host.Namespaces.Time
-	return id.TimeNS != 0 && ns.Known && ns.Value == id.TimeNS
+	switch {
+	case host.OS != "linux":
+		return equal
+	case id.TimeNS == 0 && !ns.Known && errors.Is(ns.Err, errors.ErrUnsupported):
+		return equal
+	case id.TimeNS == 0 || !ns.Known || ns.Value == 0:
+		return incomparable
+	case id.TimeNS != ns.Value:
+		return different
+	}
+	return equal
 }

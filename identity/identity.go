@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/probate-dev/probate/probe"
 )
@@ -75,11 +78,11 @@ func from(p probe.Process, h probe.Host) Identity {
 		PID:       p.PID,
 		Boot:      value(h.Boot.ID),
 		Start:     value(p.Start),
-		PIDFD:     value(p.PIDFD),
-		PIDNS:     value(h.Namespaces.PID),
-		TimeNS:    value(h.Namespaces.Time),
-		Program:   value(p.Name),
-		Host:      value(h.Machine.Host),
+		PIDFD:     exact(p.PIDFD),
+		PIDNS:     exact(h.Namespaces.PID),
+		TimeNS:    exact(h.Namespaces.Time),
+		Program:   label(value(p.Name)),
+		Host:      label(value(h.Machine.Host)),
 		StartedAt: value(p.StartedAt).UTC().Truncate(time.Millisecond),
 	}
 }
@@ -92,12 +95,31 @@ func value[T any](f probe.Fact[T]) T {
 	return f.Value
 }
 
+// exact drops a number that JSON could not carry: it then takes away the evidence that it would give.
+func exact(f probe.Fact[uint64]) uint64 {
+	if n := value(f); n < maxExact {
+		return n
+	}
+	return 0
+}
+
 func program() string {
 	exe, err := os.Executable()
 	if err != nil {
 		return ""
 	}
-	return filepath.Base(exe)
+	return label(filepath.Base(exe))
+}
+
+// label makes a name fit for JSON, a log line and a terminal. Anybody can give a process a name with
+// line breaks, escape sequences and bytes that are not UTF-8.
+func label(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, name)
 }
 
 func readings(p probe.Process) string {

@@ -16,15 +16,18 @@ import (
 //	 6  kernel lock free (A), and genuine boot ids differ                gone     machine-restarted
 //	 7  A, and the process is missing, another, or exited                gone     no-such-process, …
 //	 8  A, and nothing can be said about the process                     gone     kernel-lock-released
-//	    (a kernel lock that should count but cannot be tested            unknown  kernel-lock-unreadable)
+//	    (a kernel lock that counts and cannot be tested                  unknown  kernel-lock-unreadable)
 //	 9  A does not count, local; process missing, another, or exited     gone     as row 7
+//	    (a kernel lock that may count and cannot be tested               unknown  kernel-lock-unreadable)
 //	10  A does not count, not local                                      unknown  shared-filesystem
 //	11  A does not count, boots differ                                   unknown  other-boot
 //	12  A does not count, and nothing can be said about the process      unknown  the reason why
 //
 // A counts when the record says that its owner held a kernel lock, the file is the very file that
-// carried the record, and owner and reader both see a local filesystem. Stamps (no lock file) have
-// rows 5, 9, 11 and 12, without the condition local. Legacy records have rules of their own.
+// carried the record, and owner and reader both see a local filesystem. It may count when the file is
+// not known to be another one. Policy.SharedSameBoot stands for the condition local of rows 9 and 10.
+// Stamps (no lock file) have rows 5, 9, 11 and 12, without the condition local. Legacy records have
+// rules of their own.
 func Decide(c Claim, seen Observation, p Policy) Finding {
 	switch {
 	case c.Form == NoRecord:
@@ -77,7 +80,7 @@ func decideProof(c Claim, seen Observation, p Policy) Finding {
 	case lock.counts && seen.KernelLock == LockFree: // row 8
 		return finding(Gone, KernelLockReleased,
 			"the owner held the kernel lock on this very file for as long as it lived, and it is free")
-	case lock.counts:
+	case lock.counts, lock.untested && b.verdict == Gone && (local || p.SharedSameBoot):
 		// Something that the owner started may hold the lock still, although its own number is
 		// free: the process alone is no proof where a lock is claimed that cannot be tested.
 		return finding(Unknown, KernelLockUnreadable,
@@ -123,12 +126,19 @@ func decideTorn(c Claim, seen Observation) Finding {
 		RecordNUL:      "the record has only NUL bytes: a write lost in a power cut",
 		RecordCutShort: "the record is cut short",
 	}[c.Flaw]
+	orphaned := func(e Evidence) Finding {
+		return Finding{Gone, RecordOrphaned, what + ", and no process has it open: its writer is gone",
+			[]Evidence{e}}
+	}
 	switch {
 	case !seen.Filesystem.Local:
 		return Finding{Unknown, c.Flaw, what + ", on a filesystem that other machines may mount",
 			[]Evidence{{Sentence: "the filesystem is " + seen.Filesystem.Type.String() +
 				", which is not known to be local", Source: seen.Filesystem.Type.Source}}}
-	case !seen.Scanned || seen.Openers.Incomplete != nil:
+	case seen.Alone:
+		return orphaned(Evidence{Sentence: "the kernel granted a write lease on the file, which it does " +
+			"only when nobody else has it open", Source: "fcntl(F_SETLEASE)", Observed: "not open"})
+	case !seen.Scanned || seen.Openers.Incomplete != nil && len(seen.Openers.Found) == 0:
 		return Finding{Unknown, c.Flaw, what + ", and not every process can be asked whether it has it open",
 			[]Evidence{{Sentence: "who has the file open cannot be said for every process",
 				Source: "scan of all descriptors", Err: errText(seen.Openers.Incomplete)}}}
@@ -141,9 +151,9 @@ func decideTorn(c Claim, seen Observation) Finding {
 		}
 		return f
 	}
-	return Finding{Gone, RecordOrphaned, what + ", and no process has it open: its writer is gone",
-		[]Evidence{{Sentence: "every descriptor of every process was looked at: nobody has the file open",
-			Source: "scan of all descriptors", Observed: "not open"}}}
+	return orphaned(Evidence{
+		Sentence: "every descriptor of every process was looked at: nobody has the file open",
+		Source:   "scan of all descriptors", Observed: "not open"})
 }
 
 func unusable(c Claim) Finding {
@@ -192,7 +202,7 @@ func named(program string) string {
 	if program == "" {
 		return ""
 	}
-	return " (" + program + ")"
+	return " (" + label(program) + ")"
 }
 
 func orUnknown(s string) string {

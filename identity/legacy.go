@@ -22,7 +22,8 @@ const (
 //   - gone when no process has the number (missing, only a thread, or exited: a number belongs to one
 //     process at a time), or when the one that has it differs in start by more than 5 s in absolute
 //     time and relative to the boot (a clock step moves only one of them) and started more than 5 s
-//     after the record was written (which a process that inherited the number always did);
+//     after the record was written, again by both (which a process that inherited the number always
+//     did, and which a launcher that waited and one clock step cannot imitate together);
 //   - and gone only in the initial pid namespace, with no fitting process of that number in any
 //     namespace below it.
 func decideLegacy(c Claim, seen Observation) Finding {
@@ -90,32 +91,49 @@ func decideLegacy(c Claim, seen Observation) Finding {
 	}
 	e := Evidence{Source: p.StartedAt.Source, Recorded: ms(c.ProcessStartMS),
 		Observed: p.StartedAt.Value.UTC().Format(timeLayout)}
-	absolute, relative := legacyDistance(c, seen, p.StartedAt.Value)
-	afterRecord := p.StartedAt.Value.Sub(c.Since)
 	switch {
-	case absolute <= legacyStartTolerance || relative <= legacyStartTolerance:
+	case legacyFits(c, seen, p.StartedAt.Value):
 		e.Sentence = "process " + pid + " started when the record says, within 5 s"
 		note(e)
 		return finding(Alive, ProcessRunning, who(c.Owner)+" is running")
-	case afterRecord > legacyStartTolerance:
-		e.Sentence = "process " + pid + named(value(p.Name)) + " started after the record was written"
+	case legacyAfter(c, seen, p.StartedAt.Value):
+		e.Sentence = "process " + pid + named(value(p.Name)) + " started after the record was written: " +
+			"recorded " + e.Recorded + ", now " + e.Observed
 		note(e)
 		return gone(PIDReused, who(c.Owner)+" is gone: another process has the number now")
 	default:
-		e.Sentence = "process " + pid + " started at another time than recorded, but before the record was written"
+		e.Sentence = "process " + pid + " started at another time than recorded, but not clearly after the " +
+			"record was written: recorded " + e.Recorded + ", now " + e.Observed
 		note(e)
 		return finding(Unknown, LegacyAmbiguous, "whether process "+pid+" is the owner cannot be said: "+
 			"a clock step or a launcher can explain its start")
 	}
 }
 
-// legacyDistance returns by how much a start differs from the recorded one, in absolute time and
-// relative to the boot.
-func legacyDistance(c Claim, seen Observation, start time.Time) (absolute, relative time.Duration) {
-	recorded := time.UnixMilli(c.ProcessStartMS)
+// legacyFits reports whether a start may be the recorded one: in absolute time, or relative to the
+// boot.
+func legacyFits(c Claim, seen Observation, start time.Time) bool {
+	absolute, relative := legacyLater(c, seen, start, time.UnixMilli(c.ProcessStartMS))
+	return absolute.Abs() <= legacyStartTolerance || relative.Abs() <= legacyStartTolerance
+}
+
+// legacyAfter reports whether a process that started then cannot have written the record: it started
+// after that, in absolute time and relative to the boot. A clock step after the record was written
+// moves only the first, one before moves only the second.
+func legacyAfter(c Claim, seen Observation, start time.Time) bool {
+	if c.Since.IsZero() {
+		return false
+	}
+	absolute, relative := legacyLater(c, seen, start, c.Since)
+	return absolute > legacyStartTolerance && relative > legacyStartTolerance
+}
+
+// legacyLater returns by how much a start that was read here is later than a time that was recorded,
+// in absolute time, and with both counted from the boot as their own side knows it.
+func legacyLater(c Claim, seen Observation, start, recorded time.Time) (absolute, relative time.Duration) {
 	sinceBoot := start.Sub(seen.Host.Boot.StartedAt.Value)
-	recordedSinceBoot := time.Duration(c.ProcessStartMS-c.BootStartMS) * time.Millisecond
-	return start.Sub(recorded).Abs(), (sinceBoot - recordedSinceBoot).Abs()
+	recordedSinceBoot := recorded.Sub(time.UnixMilli(c.BootStartMS))
+	return start.Sub(recorded), sinceBoot - recordedSinceBoot
 }
 
 // nestedMayBe reports whether the owner may be a process of a pid namespace below this one, in which
@@ -125,14 +143,9 @@ func nestedMayBe(c Claim, seen Observation) (Finding, bool) {
 		if p.Presence == probe.Exited || p.Presence == probe.Missing {
 			continue
 		}
-		absolute, relative := time.Duration(0), time.Duration(0)
-		if p.StartedAt.Known {
-			absolute, relative = legacyDistance(c, seen, p.StartedAt.Value)
-		}
-		// A process that started well after the record was written cannot have written it.
-		inherited := p.StartedAt.Known && p.StartedAt.Value.Sub(c.Since) > legacyStartTolerance
-		if inherited && absolute > legacyStartTolerance && relative > legacyStartTolerance {
-			continue
+		start := p.StartedAt
+		if start.Known && !legacyFits(c, seen, start.Value) && legacyAfter(c, seen, start.Value) {
+			continue // it started well after the record was written
 		}
 		return Finding{Sentence: "a process in a pid namespace below has that number there, and may be the owner",
 			Evidence: []Evidence{{Sentence: "process " + strconv.Itoa(p.PID) + named(value(p.Name)) +

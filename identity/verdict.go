@@ -89,7 +89,7 @@ const (
 	NotPermitted         Reason = "not-permitted"          // the record may not be read
 	StartUnreadable      Reason = "start-unreadable"       // start of the process not known on one side
 	BootUnreadable       Reason = "boot-unreadable"        // boot id missing or not genuine on one side
-	NamespaceUnreadable  Reason = "namespace-unreadable"   // pid namespace not known on one side
+	NamespaceUnreadable  Reason = "namespace-unreadable"   // pid or time namespace not known on one side
 	NamespaceUnrecorded  Reason = "namespace-unrecorded"   // legacy record: no namespace in it
 	ProcessUnreadable    Reason = "process-unreadable"     // the kernel did not say
 	KernelLockUnreadable Reason = "kernel-lock-unreadable" // it could not be tested

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"sync"
 	"time"
 
-	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/probe"
 )
@@ -36,6 +34,9 @@ const (
 	longestPause = 50 * time.Millisecond
 	// unknownLooks is how often a verdict that may be due to a moment is asked again.
 	unknownLooks = 8
+	// mostRaces is how often in a row others may be faster without ever being seen to hold the lock:
+	// far more than contention explains. It ends the loop on a filesystem that contradicts itself.
+	mostRaces = 1000
 )
 
 func acquire(ctx context.Context, path string, opts Options, wait bool) (*Lock, error) {
@@ -55,42 +56,50 @@ func acquire(ctx context.Context, path string, opts Options, wait bool) (*Lock, 
 	return lock, nil
 }
 
+// acquire looks until the lock is ours, or refused.
 func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 	p.sweepOnce()
-	pause, unknown, told := pause{most: longestPause}, 0, ""
+	pause, unknown, races, told := pause{most: longestPause}, 0, 0, ""
 	for {
 		s, err := p.look()
 		if err != nil {
 			return nil, p.failed(opAcquire, "look at the record", p.lockName(), err)
 		}
-		refuse := error(nil) // set: this is the answer unless the caller waits
+		var lock *Lock
 		switch s.finding.Verdict {
 		case identity.Free:
-			lock, err := p.acquireFree(ctx, wait)
-			if lock != nil || err != nil {
-				return lock, err
-			}
-			continue // somebody else was first
+			lock, err = p.acquireFree(ctx, wait)
 		case identity.Gone:
 			if why := p.opts.mayRecover(); why != "" {
 				return nil, p.busy(opAcquire, s, errors.New(why))
 			}
-			lock, err := p.acquireAbandoned(ctx, s, wait)
-			if lock != nil || err != nil {
-				return lock, err
-			}
-			continue // it changed hands meanwhile
+			lock, err = p.acquireAbandoned(ctx, s, wait)
 		case identity.Unknown:
 			if unknown++; !p.opts.WaitUnknown && (!s.transient() || unknown >= unknownLooks) {
 				return nil, p.busy(opAcquire, s, nil)
 			}
-			refuse = p.busy(opAcquire, s, nil)
+			err = errTaken
 		default:
-			unknown = 0
-			refuse = p.busy(opAcquire, s, nil)
+			unknown, races = 0, 0
+			err = errTaken
 		}
-		if !wait {
-			return nil, refuse
+		switch {
+		case err == nil:
+			return lock, nil
+		case errors.Is(err, ErrGateBusy):
+			return nil, p.busy(opAcquire, s, err)
+		case errors.Is(err, errMoved):
+			if races++; races > mostRaces {
+				return nil, p.contradicted(races)
+			}
+			if cause := raced(ctx, wait && races > 1); cause != nil {
+				return nil, p.busy(opAcquire, s, cause)
+			}
+			continue
+		case err != errTaken:
+			return nil, err
+		case !wait:
+			return nil, p.busy(opAcquire, s, nil)
 		}
 		if now := s.lockID + string(s.finding.Reason); now != told && p.opts.OnWaiting != nil &&
 			(s.finding.Verdict == identity.Alive || p.opts.WaitUnknown) {
@@ -103,128 +112,59 @@ func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 	}
 }
 
-// acquireFree publishes a record where there is none. It returns nil, nil when somebody was faster.
-func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
-	token, err := p.openFence(ctx, wait)
-	if err != nil {
-		return nil, err
-	}
-	next := token
-	if p.opts.FreshToken {
-		next++
-	}
-	d, err := p.newDraft(opAcquire, next)
-	if err != nil {
-		return nil, err
-	}
-	switch err := d.publish(); {
-	case errors.Is(err, fs.ErrExist), errors.Is(err, errSwept):
-		d.discard()
-		return nil, nil
-	case err != nil:
-		d.discard()
-		return nil, p.failed(opAcquire, "publish the record", p.lockName(), err)
-	}
-	lock := newLock(p, d, next, nil)
-	// The counter moves only under a takeover or break. One that went on while this record was being
-	// published may have thought this lock's name free: begin again.
-	now, err := p.counter.Current()
-	if err == nil && now == token && p.opts.FreshToken {
-		err = p.raiseFresh(ctx, token, next)
-		now = token
-	}
-	switch {
-	case err != nil && !errors.Is(err, errMoved):
-		_ = lock.withdraw()
-		return nil, p.failed(opAcquire, "read the fence again", p.fenceName(), err)
-	case err != nil || now != token:
-		if err := lock.withdraw(); err != nil {
-			return nil, err
-		}
-		return nil, nil
-	}
-	lock.flushLater()
-	return lock, nil
+var (
+	// errMoved says that what was seen changed before it could be acted upon: look again.
+	errMoved = errors.New("it changed hands meanwhile")
+	// errTaken says that somebody has the lock, or may have it: wait, or refuse.
+	errTaken = errors.New("somebody has the lock")
+)
+
+// contradicted ends an acquire that would go on for ever.
+func (p *place) contradicted(races int) error {
+	return &Error{Op: opAcquire, Path: p.state(), Step: "publish the record",
+		Err:  fmt.Errorf("somebody else was first %d times in a row, and yet nobody holds it", races),
+		Next: "next: look at the filesystem: it says that names exist that do not"}
 }
 
-// errMoved says that what was judged changed before it could be acted upon.
-var errMoved = errors.New("it changed hands meanwhile")
-
-// raiseFresh gives this tenure a number of its own.
-func (p *place) raiseFresh(ctx context.Context, from, to fence.Token) error {
-	gate, err := p.holdGate(ctx, opAcquire)
-	if err != nil {
-		return err
+// raced waits for a moment after a race that somebody else won.
+func raced(ctx context.Context, wait bool) error {
+	if !wait {
+		return nil
 	}
-	defer gate.Release()
-	if now, err := gate.Current(); err != nil {
-		return err
-	} else if now != from {
-		return errMoved
-	}
-	return gate.Raise(to)
+	pause := pause{most: time.Millisecond}
+	return pause.wait(ctx)
 }
 
-// openFence reads the counter. A fence that is missing or damaged is made or repaired under the gate.
-func (p *place) openFence(ctx context.Context, wait bool) (fence.Token, error) {
-	info, err := p.dir.Stat(p.fenceName())
-	if err == nil && info.Mode.IsRegular() {
-		token, err := p.counter.Current()
-		if err == nil || !errors.Is(err, fence.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) {
-			if err != nil {
-				err = p.failed(opAcquire, "read the fence", p.fenceName(), err)
-			}
-			return token, err
-		}
-	}
-	var gate fence.Gate
-	if wait {
-		gate, err = p.holdGate(ctx, opAcquire)
-	} else {
-		gate, err = p.tryGate(opAcquire)
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer gate.Release()
-	token, err := gate.Current()
-	if err != nil {
-		return 0, p.failed(opAcquire, "read the fence", p.fenceName(), err)
-	}
-	return token, nil
-}
-
-// acquireAbandoned takes over what the sighting judged gone. It returns nil, nil when that changed.
+// acquireAbandoned takes over what the sighting judged gone. errMoved says that this changed.
 func (p *place) acquireAbandoned(ctx context.Context, s sighting, wait bool) (*Lock, error) {
 	if err := p.probesAreSane(); err != nil {
 		return nil, p.busy(opAcquire, s, err)
 	}
-	var gate fence.Gate
-	var err error
-	if wait {
-		gate, err = p.holdGate(ctx, opAcquire)
-	} else {
-		gate, err = p.tryGate(opAcquire)
-	}
+	gate, err := p.gate(ctx, opAcquire, wait)
 	if err != nil {
-		if errors.Is(err, ErrGateBusy) {
-			err = p.busy(opAcquire, s, err)
-		}
 		return nil, err
 	}
-	defer gate.Release()
 	lock, err := p.takeover(gate, takeoverRequest{op: opAcquire, event: EventTakeover, judged: s,
 		by: p.thisProcess()})
-	if errors.Is(err, errMoved) {
-		return nil, nil
+	_ = gate.Release()
+	if err != nil {
+		return nil, err
 	}
-	return lock, err
+	p.tellRecovered(lock)
+	return lock, nil
+}
+
+// tellRecovered calls the hook, outside the gate.
+func (p *place) tellRecovered(lock *Lock) {
+	if p.opts.OnRecovered != nil {
+		p.opts.OnRecovered(*lock.recovered)
+	}
 }
 
 // selfCheck remembers that the real system's probes were found sane.
 var selfCheck struct {
 	sync.Mutex
-	sane map[probe.System]bool
+	sane bool
 }
 
 // probesAreSane checks the probes once before the first takeover of a process: a probe that
@@ -232,18 +172,14 @@ var selfCheck struct {
 func (p *place) probesAreSane() error {
 	selfCheck.Lock()
 	defer selfCheck.Unlock()
-	if selfCheck.sane[p.sys] {
+	isReal := p.opts.System == nil
+	if isReal && selfCheck.sane {
 		return nil
 	}
 	if err := probe.SelfCheck(p.sys); err != nil {
 		return fmt.Errorf("recovery is switched off, the probes of this system contradict themselves: %w", err)
 	}
-	if selfCheck.sane == nil {
-		selfCheck.sane = map[probe.System]bool{}
-	}
-	if p.opts.System == nil {
-		selfCheck.sane[p.sys] = true
-	}
+	selfCheck.sane = selfCheck.sane || isReal
 	return nil
 }
 

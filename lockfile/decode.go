@@ -161,7 +161,7 @@ func (p *proof) validate() error {
 		return nil
 	case p.OS == "":
 		return errors.New("proof.os is missing")
-	case p.File == nil || p.File.FS == "" || p.File.Inode == nil || *p.File.Inode == 0:
+	case p.File == nil || p.File.Inode == nil || *p.File.Inode == 0:
 		return errors.New("proof.file is missing or incomplete")
 	case p.Start != "" && !probe.Start(p.Start).Valid():
 		return fmt.Errorf("proof.start %q is not a start value", p.Start)

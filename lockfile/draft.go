@@ -56,12 +56,17 @@ func (p *place) newDraft(op string, token fence.Token) (*draft, error) {
 	if _, err := d.file.WriteAt(d.content, 0); err != nil {
 		return fail("write the record", err)
 	}
-	if p.opts.Durability == FlushFirst || p.opts.Durability == FlushLater && !p.fs.Local {
+	if p.flushesFirst() {
 		if err := d.file.Sync(); err != nil {
 			return fail("flush the record", err)
 		}
 	}
 	return d, nil
+}
+
+// flushesFirst reports whether a record is flushed before it is published.
+func (p *place) flushesFirst() bool {
+	return p.opts.Durability == FlushFirst || p.opts.Durability == FlushLater && !p.fs.Local
 }
 
 // lock takes the kernel lock. Where the kind is flock, somebody who tests the fresh file holds a shared
@@ -149,7 +154,10 @@ func (d *draft) publishInPlace() error {
 	if d.content, err = d.record.encode(); err != nil {
 		return undo(err)
 	}
-	if _, err = f.WriteAt(d.content, 0); err != nil {
+	if _, err = f.WriteAt(d.content, 0); err == nil && p.flushesFirst() {
+		err = f.Sync()
+	}
+	if err != nil {
 		return undo(err)
 	}
 	_ = old.Close()

@@ -79,6 +79,9 @@ func (e *BusyError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: ", e.Op, e.State)
 	switch e.Verdict {
+	case identity.Free:
+		fmt.Fprintf(&b, "free, but not acquired: %v", e.Cause)
+		return b.String()
 	case identity.Alive:
 		b.WriteString("held: ")
 	case identity.Unknown:
@@ -86,10 +89,7 @@ func (e *BusyError) Error() string {
 	case identity.Gone:
 		b.WriteString("abandoned, but not taken over: ")
 	}
-	b.WriteString(e.Finding.String())
-	if e.Verdict != identity.Free {
-		fmt.Fprintf(&b, " [%s]", e.Reason)
-	}
+	fmt.Fprintf(&b, "%s [%s, %s]", e.Sentence, e.Verdict, e.Reason)
 	if owner := e.Owner.Description(); owner != "" {
 		b.WriteString("; owner: " + owner)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/probe"
 )
 
 // Owner is what the record says about the process that holds or held the lock.
@@ -95,9 +97,34 @@ func Inspect(path string, opts Options) (Inspection, error) {
 		return Inspection{State: p.state(), Lock: p.path(p.lockName())},
 			p.failed(op, "look at the record", p.lockName(), err)
 	}
+	p.nameHolders(&s)
 	in := p.inspection(s)
 	in.Notes = append(in.Notes, p.notes()...)
 	return in, nil
+}
+
+// nameHolders adds who holds the kernel lock where that is not the recorded owner itself: a command
+// that inherited the descriptor and outlived its wrapper.
+func (p *place) nameHolders(s *sighting) {
+	if s.finding.Reason != identity.KernelLockHeld || s.record == nil || s.record.Proof == nil {
+		return
+	}
+	owner := s.record.identity()
+	if !identity.Comparable(owner, p.sys.Host()) || p.sys.Process(owner.PID).Presence == probe.Running {
+		return
+	}
+	f, err := p.dir.Open(p.lockName(), vfs.Read)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for _, o := range p.sys.Openers(f.Handle()).Found {
+		if o.Locked {
+			s.finding.Evidence = append(s.finding.Evidence, identity.Evidence{
+				Sentence: fmt.Sprintf("process %d (%s) has the kernel lock", o.PID, o.Name),
+				Source:   "scan of all descriptors"})
+		}
+	}
 }
 
 // inspection puts a sighting into the words of Inspection.

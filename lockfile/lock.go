@@ -129,7 +129,8 @@ func (l *Lock) mayCommit() error {
 		return l.refuse(fmt.Errorf("%w: process %d acquired it, this is %d", ErrNotHolder, l.pid, pid))
 	}
 	// A restored copy of this process has its memory and its number, but started anew.
-	if now := l.p.sys.Process(l.p.sys.Self().PID).Start; l.start.Known && now.Known && now.Value != l.start.Value {
+	now := l.p.sys.Process(l.pid).Start
+	if l.start.Known && now.Known && now.Value != l.start.Value {
 		return l.refuse(fmt.Errorf("%w: it started at %s, this process at %s", ErrNotHolder,
 			l.start.Value, now.Value))
 	}
@@ -252,20 +253,59 @@ func (l *Lock) end() {
 	l.d.discard()
 }
 
-// withdraw gives up a lock that was published but not handed out.
-func (l *Lock) withdraw() error {
-	gate, done, err := l.p.holdGateSpared(opAcquire)
+// withdraw gives up a lock that was published but not handed out. While the gate is busy, and this
+// call must not wait or has waited long enough, the record stays locked, so that it honestly reads as
+// alive, and a goroutine removes it as soon as it can.
+func (l *Lock) withdraw(wait bool) error {
+	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
+	if wait {
+		gate, done, err = l.p.holdGateSpared(opAcquire)
+	} else {
+		gate, err = l.p.gate(context.Background(), opAcquire, false)
+	}
 	if err != nil {
-		l.d.discard() // the kernel lock is free: the next one takes the record over
+		l.withdrawLater()
 		return err
 	}
 	defer done()
 	defer gate.Release()
 	if err := l.releaseUnder(gate); err != nil && !errors.Is(err, ErrLost) {
-		l.d.discard()
+		l.withdrawLater()
 		return err
 	}
 	return nil
+}
+
+func (l *Lock) withdrawLater() {
+	own, err := l.p.reopen()
+	if err != nil {
+		l.p.opts.log().Warn("a record that nobody uses stays until this process ends", "path", l.Path(),
+			"error", err)
+		return
+	}
+	l.p, l.d.place = own, own
+	go func() {
+		defer own.close()
+		for {
+			gate, done, err := own.holdGateSpared(opAcquire)
+			if err != nil {
+				if errors.Is(err, ErrGateBusy) {
+					continue // it has waited for Options.GateWait
+				}
+				own.opts.log().Warn("a record that nobody uses stays until this process ends",
+					"path", l.Path(), "error", err)
+				return
+			}
+			err = l.releaseUnder(gate)
+			_ = gate.Release()
+			done()
+			if err != nil && !errors.Is(err, ErrLost) {
+				own.opts.log().Warn("a record that nobody uses stays until this process ends",
+					"path", l.Path(), "error", err)
+			}
+			return
+		}
+	}()
 }
 
 // flushLater flushes the record once the tenure has lasted a while. A torn record after a power cut is

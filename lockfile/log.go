@@ -23,8 +23,9 @@ const (
 )
 
 const (
-	logLimit   = 1 << 20 // the log rolls when it has reached this size
-	logReadMax = 8 << 20 // bytes that are read of a log, from its end
+	logLimit   = 1 << 20  // the log rolls when it has reached this size
+	logReadMax = 8 << 20  // bytes that are read of a log, from its end
+	logTail    = 64 << 10 // bytes that a first acquire reads of it
 )
 
 // LogEntry is one line of the recovery log. It is written before what it tells of: after a crash
@@ -108,22 +109,30 @@ func ReadLog(path string, opts Options) (entries []LogEntry, unreadable int, err
 // eachLogged calls fn for every line of both logs, oldest first.
 func (p *place) eachLogged(fn func(e LogEntry, ok bool)) error {
 	for _, name := range []string{p.oldLogName(), p.logName()} {
-		f, err := p.dir.Open(name, vfs.Read)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		if err := p.eachLineOf(name, logReadMax, fn); err != nil {
 			return err
 		}
-		content, err := readTail(f, logReadMax)
-		_ = f.Close()
-		if err != nil {
-			return err
-		}
-		for line := range bytes.SplitSeq(content, []byte("\n")) {
-			if len(bytes.TrimSpace(line)) > 0 {
-				fn(parseEntry(line))
-			}
+	}
+	return nil
+}
+
+// eachLineOf calls fn for the lines in the last most bytes of a log, which need not exist.
+func (p *place) eachLineOf(name string, most int64, fn func(e LogEntry, ok bool)) error {
+	f, err := p.dir.Open(name, vfs.Read)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	content, err := readTail(f, most)
+	_ = f.Close()
+	if err != nil {
+		return err
+	}
+	for line := range bytes.SplitSeq(content, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			fn(parseEntry(line))
 		}
 	}
 	return nil
@@ -147,6 +156,23 @@ func readTail(f vfs.File, max int64) ([]byte, error) {
 		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
 	return content, nil
+}
+
+// lastLoggedFence returns the largest number near the end of the logs. Numbers only grow, so that it is
+// the largest of all unless somebody else wrote there.
+func (p *place) lastLoggedFence() (fence.Token, error) {
+	var largest fence.Token
+	for _, name := range []string{p.logName(), p.oldLogName()} {
+		err := p.eachLineOf(name, logTail, func(e LogEntry, ok bool) {
+			if ok {
+				largest = max(largest, e.Fence)
+			}
+		})
+		if err != nil || largest > 0 {
+			return largest, err
+		}
+	}
+	return largest, nil
 }
 
 // loggedFence returns the largest number in the logs.

@@ -80,7 +80,8 @@ func (p *place) read() (sighting, error) {
 	}
 	f, err := p.dir.Open(name, vfs.Read)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular), isErrno(err, errStale):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular), isErrno(err, errStale),
+		isErrno(err, syscall.EAGAIN): // somebody asks at this moment whether it is open
 		return s, errReplaced
 	case errors.Is(err, fs.ErrPermission):
 		return unusable(identity.NotPermitted, err)
@@ -158,7 +159,10 @@ func (p *place) judge(s *sighting) error {
 	}
 	seen := identity.Observation{
 		Host: p.sys.Host(), Filesystem: p.fs, File: p.fileID(s.info),
-		KernelLock: s.locked, LockErr: s.lockErr, Untrusted: p.untrusted(s.info),
+		KernelLock: s.locked, LockErr: s.lockErr,
+	}
+	if s.info.Mode.IsRegular() {
+		seen.Untrusted = p.untrusted(s.info)
 	}
 	seen.HostID = legacyHostID(seen.Host)
 	if r := s.record; r != nil {
@@ -182,8 +186,9 @@ func (p *place) judge(s *sighting) error {
 	return nil
 }
 
-// judgeTorn asks who has a torn record open. The file is pinned without being open for reading, so
-// that several who ask at once are not in each other's way.
+// judgeTorn asks who has a torn record open: first the kernel, by a lease, and where it cannot say, by a
+// scan of all descriptors. For the scan the file is only pinned, so that several who ask at once are not
+// in each other's way.
 func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	pin, err := p.dir.Pin(p.lockName())
 	if err != nil {
@@ -193,7 +198,10 @@ func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	if info, err := pin.Stat(); err != nil || !info.SameFile(s.info) {
 		return errReplaced
 	}
-	seen.Openers, seen.Scanned = p.sys.Openers(pin.Handle()), true
+	seen.Alone = p.alone(s)
+	if !seen.Alone {
+		seen.Openers, seen.Scanned = p.sys.Openers(pin.Handle()), true
+	}
 	again, err := p.read()
 	if err != nil || !again.info.SameFile(s.info) || !bytes.Equal(again.content, s.content) {
 		return errReplaced
@@ -202,6 +210,24 @@ func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	s.locked, s.lockErr = again.locked, again.lockErr
 	s.finding = p.decide(s, seen)
 	return nil
+}
+
+// alone asks the kernel whether nobody else has the torn record open. Behind an overlay the file may be
+// open under another inode, of which the kernel does not speak.
+func (p *place) alone(s *sighting) bool {
+	if p.fs.Type.Value == "overlay" {
+		return false
+	}
+	f, err := p.dir.Open(p.lockName(), vfs.Read)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.SameFile(s.info) {
+		return false
+	}
+	alone, err := f.Alone()
+	return err == nil && alone
 }
 
 // decide consults the table, and adds what is wrong with the record itself.

@@ -15,7 +15,9 @@ func (p *place) next(in Inspection, s sighting) string {
 	case identity.Free:
 		return "nothing: the lock is free"
 	case identity.Gone:
-		if why := p.opts.mayRecover(); why != "" {
+		if why := recoveryIsOff(); why != "" {
+			return why + ": unset it, then probate recover " + state
+		} else if why := p.opts.mayRecover(); why != "" {
 			return why + "; to take it over by hand: probate recover " + state
 		}
 		return "nothing by hand: the next acquire takes it over. To do it now: probate recover " + state

@@ -70,13 +70,14 @@ type Options struct {
 }
 
 // Recovery says whether a lock whose owner is provably gone is taken over. The environment variable
-// PROBATE_RECOVERY=off has the effect of RecoverNever for the whole process.
+// PROBATE_RECOVERY=off switches every takeover of the whole process off,
+// those of Recover too.
 type Recovery int
 
 const (
 	// RecoverGone takes over when the verdict is gone, and never otherwise.
 	RecoverGone Recovery = iota
-	// RecoverNever leaves abandoned locks alone. Recover and Break still work.
+	// RecoverNever makes Acquire leave abandoned locks alone. Recover and Break still work.
 	RecoverNever
 )
 
@@ -128,6 +129,9 @@ func (o Options) validate() error {
 	}
 	if o.Mode&^fs.ModePerm != 0 || o.Mode != 0 && o.Mode&0o600 != 0o600 {
 		return fmt.Errorf("Options.Mode %#o must be permission bits with 0600 among them", uint32(o.Mode))
+	}
+	if y := o.ExpectedUntil.UTC().Year(); !o.ExpectedUntil.IsZero() && (y < 1 || y > 9999) {
+		return fmt.Errorf("Options.ExpectedUntil is in the year %d, which a record cannot hold", y)
 	}
 	if o.GateWait < 0 {
 		return fmt.Errorf("Options.GateWait %v is negative", o.GateWait)
@@ -181,6 +185,11 @@ func (o Options) mayRecover() string {
 	if o.Recovery == RecoverNever {
 		return "recovery is switched off by Options.Recovery"
 	}
+	return recoveryIsOff()
+}
+
+// recoveryIsOff returns why takeovers are switched off for the whole process, or "".
+func recoveryIsOff() string {
 	if os.Getenv(recoveryEnv) == "off" {
 		return "recovery is switched off by " + recoveryEnv + "=off"
 	}

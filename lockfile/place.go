@@ -70,6 +70,18 @@ func openPlace(op, path string, opts Options) (*place, error) {
 
 func (p *place) close() { _ = p.dir.Close() }
 
+// reopen returns the same place with a directory of its own.
+func (p *place) reopen() (*place, error) {
+	dir, err := p.opts.fileSystem().OpenDir(p.dir.Path())
+	if err != nil {
+		return nil, err
+	}
+	q := *p
+	q.dir = dir
+	q.counter = fence.New(dir, q.fenceName(), q.fenceOptions())
+	return &q, nil
+}
+
 func (p *place) state() string      { return p.path(p.base) }
 func (p *place) lockName() string   { return p.base + lockSuffix }
 func (p *place) fenceName() string  { return p.base + fenceSuffix }
@@ -165,14 +177,20 @@ func (p *place) holdGate(ctx context.Context, op string) (fence.Gate, error) {
 		fmt.Errorf("it was held for %v", p.opts.gateWait()))
 	defer cancel()
 	gate, err := p.counter.Hold(bounded)
+	if errors.Is(err, ErrGateBusy) && ctx.Err() == nil {
+		err = fmt.Errorf("%w%s", err, p.whoHoldsGate()) // worth a scan of all processes, by now
+	}
 	if err != nil {
 		return nil, p.gateFailed(op, err)
 	}
 	return gate, nil
 }
 
-// tryGate is holdGate without any waiting.
-func (p *place) tryGate(op string) (fence.Gate, error) {
+// gate is holdGate, or without any waiting.
+func (p *place) gate(ctx context.Context, op string, wait bool) (fence.Gate, error) {
+	if wait {
+		return p.holdGate(ctx, op)
+	}
 	gate, err := p.counter.TryHold()
 	if err != nil {
 		return nil, p.gateFailed(op, err)
@@ -181,10 +199,7 @@ func (p *place) tryGate(op string) (fence.Gate, error) {
 }
 
 func (p *place) gateFailed(op string, err error) error {
-	switch {
-	case errors.Is(err, ErrGateBusy):
-		err = fmt.Errorf("%w%s", err, p.whoHoldsGate())
-	case errors.Is(err, errors.ErrUnsupported):
+	if errors.Is(err, errors.ErrUnsupported) {
 		err = fmt.Errorf("%w: %w", ErrNoKernelLock, err)
 	}
 	return p.failed(op, "take the gate", p.fenceName(), err)

@@ -111,8 +111,8 @@ func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Fi
 	}
 	r := &record{
 		V: ptr[int64](recordVersion), Lease: newLease(), Owner: processOwner,
-		PID: ptr(int64(self.PID)), ProcessStart: ptr(started.UnixMilli()), HostID: recordHostID(host),
-		BootStart: ptr(boot.UnixMilli()), Fence: ptr(int64(token)), CreatedAt: formatTime(now),
+		PID: ptr(int64(self.PID)), ProcessStart: ptr(epochMilli(started)), HostID: recordHostID(host),
+		BootStart: ptr(epochMilli(boot)), Fence: ptr(int64(token)), CreatedAt: formatTime(now),
 		Program: labelled(programName()), Host: labelled(known(host.Machine.Host)),
 		Label: opts.Label, created: now,
 		Proof: &proof{
@@ -222,14 +222,18 @@ func labelled(s string) string {
 	return s
 }
 
+// epochMilli is never negative: a machine without a clock of its own starts in 1970.
+func epochMilli(t time.Time) int64 { return max(0, t.UnixMilli()) }
+
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 func formatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
 
 func ptr[T any](v T) *T { return &v }
 
+// nonZero leaves out what is not known, and what not every JSON reader would keep exactly.
 func nonZero(n uint64) *uint64 {
-	if n == 0 {
+	if n == 0 || n >= maxExact {
 		return nil
 	}
 	return &n

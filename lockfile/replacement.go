@@ -11,13 +11,16 @@ import (
 
 const opWrite = "write"
 
-// replacement is the new content of a file, under a temporary name beside it. The temporary has the
-// form of the lock's own and holds a kernel lock, so that one that a crash leaves is swept like them.
+// replacement is the new content of a file, under a temporary name beside it. The temporary is named
+// like those of the lock (of the one that is held where the file lies in its directory, of the file's
+// own otherwise) and holds a kernel lock, so that one that a crash leaves is swept like them.
 type replacement struct {
 	p    *place // of the file that is replaced
 	dir  vfs.Dir
 	file vfs.File
 	temp string // "" once it was renamed
+
+	tempName func() string
 }
 
 func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, error) {
@@ -25,7 +28,11 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 	if err != nil {
 		return nil, err
 	}
-	w := &replacement{p: p, dir: p.dir, temp: p.tempName()}
+	w := &replacement{p: p, dir: p.dir, tempName: p.tempName}
+	if p.sameDir(t.p) {
+		w.tempName = t.p.tempName // swept with the lock that is held
+	}
+	w.temp = w.tempName()
 	fail := func(step, name string, err error) (*replacement, error) {
 		w.close()
 		return nil, p.failed(opWrite, step, name, err)
@@ -61,6 +68,12 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 	return w, nil
 }
 
+func (p *place) sameDir(q *place) bool {
+	a, errA := p.dir.Self()
+	b, errB := q.dir.Self()
+	return errA == nil && errB == nil && a.SameFile(b)
+}
+
 // fill writes and flushes the content.
 func (w *replacement) fill(r io.Reader) (int64, error) {
 	buf := make([]byte, 64<<10)
@@ -88,12 +101,42 @@ func (w *replacement) fill(r io.Reader) (int64, error) {
 	return n, nil
 }
 
+// rename is run under the gate, where nobody sweeps.
 func (w *replacement) rename() error {
-	if err := w.dir.Rename(w.temp, w.p.base); err != nil {
+	err := w.dir.Rename(w.temp, w.p.base)
+	if errors.Is(err, fs.ErrNotExist) {
+		// A sweep met the temporary between its creation and its kernel lock.
+		if err = w.again(); err == nil {
+			err = w.dir.Rename(w.temp, w.p.base)
+		}
+	}
+	if err != nil {
 		return w.p.failed(opWrite, "put the new content in place", w.p.base, err)
 	}
 	w.temp = ""
 	return nil
+}
+
+// again copies the content, which is still open, to a temporary that has a name.
+func (w *replacement) again() error {
+	old, err := w.file.Stat()
+	if err != nil {
+		return err
+	}
+	lost := w.file
+	w.temp = w.tempName()
+	if w.file, err = w.dir.Create(w.temp, old.Mode.Perm()); err != nil {
+		w.file, w.temp = lost, ""
+		return err
+	}
+	defer lost.Close()
+	if privileged() && old.UID >= 0 {
+		if err := w.file.Chown(old.UID, old.GID); err != nil {
+			return err
+		}
+	}
+	_, err = w.fill(io.NewSectionReader(lost, 0, old.Size))
+	return err
 }
 
 // close removes what was not renamed.

@@ -24,45 +24,81 @@ func (p *place) mark(s sighting) (undo func(), err error) {
 	if s.record == nil {
 		return func() {}, nil // no lease, no marker
 	}
-	name := p.markerName(s.record.Lease)
-	f, err := p.dir.Create(name, defaultMode)
-	if errors.Is(err, fs.ErrExist) {
+	name, temp := p.markerName(s.record.Lease), p.tempName()
+	f, err := p.dir.Create(temp, defaultMode)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteAt([]byte(markerPrefix+formatTime(time.Now())+"\n"), 0)
+	_ = f.Close()
+	if err == nil {
+		// Complete before it has its name: an empty marker would accuse a peer.
+		err = p.moveNoReplace(temp, name)
+	}
+	switch {
+	case err == nil:
+		return func() { _ = p.dir.Remove(name) }, nil
+	case errors.Is(err, fs.ErrExist):
+		_ = p.dir.Remove(temp)
 		return func() {}, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	undo = func() { _ = p.dir.Remove(name) }
-	if _, err := f.WriteAt([]byte(markerPrefix+formatTime(time.Now())+"\n"), 0); err != nil {
-		undo()
-		return nil, err
-	}
-	return undo, nil
+	_ = p.dir.Remove(temp)
+	return nil, err
 }
 
-// swept remembers which locks this process has swept, by the identity of their fence.
-var swept struct {
+// moveNoReplace renames without replacing, by a link where there is no such rename. Where there is
+// neither it replaces.
+func (p *place) moveNoReplace(from, to string) error {
+	err := p.dir.RenameNoReplace(from, to)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	err = p.dir.Link(from, to)
+	switch {
+	case err == nil:
+		return p.dir.Remove(from)
+	case isNoLinks(err):
+		if _, err := p.dir.Stat(to); err == nil {
+			return &fs.PathError{Op: "rename", Path: p.path(to), Err: fs.ErrExist}
+		}
+		return p.dir.Rename(from, to)
+	}
+	return err
+}
+
+// leftovers remembers, for each directory that this process has looked through, the locks that had
+// temporaries then. Directories are known by their identity.
+var leftovers struct {
 	sync.Mutex
-	done map[[2]uint64]bool
+	of map[[2]uint64]map[string]bool // directory → lock names
 }
 
-// sweepOnce removes what crashed processes left of this lock, at this process's first acquire of it.
-// It never waits and never fails: what stays is swept another time.
+// sweepOnce removes what crashed processes left of this lock, when this process acquires it for the
+// first time. A directory is read once for all locks in it. It never waits and never fails: what stays
+// is swept another time.
 func (p *place) sweepOnce() {
-	info, err := p.dir.Stat(p.fenceName())
+	info, err := p.dir.Self()
 	if err != nil {
-		return // no fence: nobody ever held this lock
+		return
 	}
 	key := [2]uint64{info.Device, info.Inode}
-	swept.Lock()
-	before := swept.done[key]
-	if swept.done == nil {
-		swept.done = map[[2]uint64]bool{}
+	leftovers.Lock()
+	found, looked := leftovers.of[key]
+	leftovers.Unlock()
+	if !looked {
+		found = p.findLeftovers()
 	}
-	swept.done[key] = true
-	swept.Unlock()
-	if before || !p.hasLeftovers() {
+	leftovers.Lock()
+	if leftovers.of == nil {
+		leftovers.of = map[[2]uint64]map[string]bool{}
+	}
+	if !looked {
+		leftovers.of[key] = found
+	}
+	mine := leftovers.of[key][p.lockName()]
+	delete(leftovers.of[key], p.lockName())
+	leftovers.Unlock()
+	if !mine {
 		return
 	}
 	gate, err := p.counter.TryHold()
@@ -73,29 +109,40 @@ func (p *place) sweepOnce() {
 	p.sweep()
 }
 
-func (p *place) hasLeftovers() bool {
+// findLeftovers returns the locks of this directory that have temporaries.
+func (p *place) findLeftovers() map[string]bool {
+	found := map[string]bool{}
 	names, err := p.dir.Names()
 	if err != nil {
-		return false
+		return found
 	}
 	for _, name := range names {
-		if p.isTemp(name) {
-			return true
+		rest, ok := strings.CutSuffix(name, tempSuffix)
+		dot := len(rest) - tempHex - 1
+		if ok && dot > 0 && rest[dot] == '.' && isHex(rest[dot+1:], tempHex) {
+			found[rest[:dot]] = true
 		}
 	}
-	return false
+	return found
 }
 
-// sweep removes temporaries whose kernel lock is free, under the gate. One whose maker has created it
-// but not locked it yet is swept too: the maker sees that at publish and starts again.
+// sweep removes, under the gate, temporaries whose kernel lock is free and our own markers that are
+// older than markerLife. A temporary whose maker has created it but not locked it yet is swept too: the
+// maker sees that at publish and starts again.
 func (p *place) sweep() {
 	names, err := p.dir.Names()
 	if err != nil {
 		return
 	}
 	for _, name := range names {
-		if p.isTemp(name) && p.unlocked(name) {
-			_ = p.dir.Remove(name)
+		switch {
+		case p.isTemp(name) && p.unlocked(name):
+		case p.isMarker(name) && p.expired(name):
+		default:
+			continue
+		}
+		if err := p.dir.Remove(name); err != nil {
+			p.opts.log().Warn("leftover stays", "path", p.path(name), "error", err)
 		}
 	}
 }
@@ -110,21 +157,14 @@ func (p *place) unlocked(name string) bool {
 	return err == nil && !held
 }
 
-// prune removes our own markers that are older than markerLife, under the gate.
-func (p *place) prune() {
-	names, err := p.dir.Names()
-	if err != nil {
-		return
-	}
-	for _, name := range names {
-		rest, ok := strings.CutPrefix(name, p.base+markerInfix)
-		if !ok || len(rest) != markerHex {
-			continue
-		}
-		if made, ours := p.markedAt(name); ours && time.Since(made) > markerLife {
-			_ = p.dir.Remove(name)
-		}
-	}
+func (p *place) isMarker(name string) bool {
+	rest, ok := strings.CutPrefix(name, p.base+markerInfix)
+	return ok && len(rest) == markerHex
+}
+
+func (p *place) expired(name string) bool {
+	made, ours := p.markedAt(name)
+	return ours && time.Since(made) > markerLife
 }
 
 func (p *place) isOurMarker(name string) bool {

@@ -89,11 +89,7 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 		LockID: s.lockID, Fence: token})
 	lock.saved = saved
 	p.sweep()
-	p.prune()
 	lock.flushLater()
-	if req.event == EventTakeover && p.opts.OnRecovered != nil {
-		p.opts.OnRecovered(*lock.recovered)
-	}
 	return lock, nil
 }
 
@@ -179,13 +175,7 @@ func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
 
 // putBack gives a file that was taken by mistake its name again, if nobody has it by now.
 func (p *place) putBack(from, to string) error {
-	err := p.dir.RenameNoReplace(from, to)
-	if errors.Is(err, errors.ErrUnsupported) {
-		if err = p.dir.Link(from, to); err == nil {
-			err = p.dir.Remove(from)
-		}
-	}
-	if err != nil {
+	if err := p.moveNoReplace(from, to); err != nil {
 		return fmt.Errorf("give a record back that is another one than judged (it lies at %s): %w",
 			p.path(from), err)
 	}
@@ -229,7 +219,7 @@ func (p *place) dispose(old string, s sighting) (saved string) {
 }
 
 // Recover takes the lock over and releases it, if its owner is provably gone, whatever
-// Options.Recovery says. It returns nil, nil when there was nothing to recover, and a *BusyError when
+// Options.Recovery says, but not against PROBATE_RECOVERY=off. It returns nil, nil when there was nothing to recover, and a *BusyError when
 // the owner lives or cannot be judged. It waits for nothing but the gate, until ctx ends and at most
 // Options.GateWait.
 func Recover(ctx context.Context, path string, opts Options) (*Recovered, error) {
@@ -257,6 +247,9 @@ func Recover(ctx context.Context, path string, opts Options) (*Recovered, error)
 		default:
 			return nil, p.busy(op, s, nil)
 		}
+		if why := recoveryIsOff(); why != "" {
+			return nil, p.busy(op, s, errors.New(why))
+		}
 		if err := p.probesAreSane(); err != nil {
 			return nil, p.busy(op, s, err)
 		}
@@ -268,6 +261,7 @@ func Recover(ctx context.Context, path string, opts Options) (*Recovered, error)
 		if err != nil {
 			return nil, err
 		}
+		p.tellRecovered(lock)
 		return lock.recovered, nil
 	}
 }

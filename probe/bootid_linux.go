@@ -8,9 +8,10 @@ import (
 
 const bootIDFile = "sys/kernel/random/boot_id"
 
-// bootID reads the kernel's boot id and makes sure that it is the kernel's. Container managers mount
-// a file of their own over it (LXC, systemd-nspawn), and another file of procfs can be mounted there
-// as well: sys/kernel/random/uuid beside it looks the same and is never twice the same.
+// bootID reads the kernel's boot id and makes sure that it is the kernel's. Container managers
+// mount a file of their own over it (LXC, systemd-nspawn), and another file of procfs can be
+// mounted there as well: sys/kernel/random/uuid beside it looks the same and is never twice the
+// same.
 func bootID(proc procFS, err error) Fact[string] {
 	const source = "/proc/" + bootIDFile
 	if err != nil {

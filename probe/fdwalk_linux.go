@@ -58,10 +58,10 @@ func oldStatFile(dirfd int, name string, flags int) (fileID, error) {
 	}, err
 }
 
-// is reports whether another descriptor, whose filesystem overlay asks for, is open on the file. One
-// file can be open through an overlay and through its upper layer: under two devices, with an inode
-// of which the overlay may use the high bits for itself. There a file that only looks like it counts
-// as the file, because the answer that somebody has it open does no harm.
+// is reports whether another descriptor is open on the file; overlay tells whether that one is on
+// an overlay. One file can be open through an overlay and through its upper layer: under two
+// devices, with an inode of which the overlay may use the high bits for itself. There a file that
+// only looks like it counts as the file, because the answer that somebody has it open does no harm.
 func (t target) is(other fileID, overlay func() bool) bool {
 	a := t.file
 	if a.inode == other.inode && a.major == other.major && a.minor == other.minor {
@@ -76,25 +76,16 @@ func (t target) is(other fileID, overlay func() bool) bool {
 	return t.overlay || overlay()
 }
 
-// task is one thread. The start is that of its process: numbers of threads are not used again within
-// the milliseconds of a walk.
-type task struct {
-	pid, tid int
-	start    uint64
-}
-
 // fdWalk looks through the descriptor tables of all threads.
 type fdWalk struct {
 	proc   procFS
 	self   int
 	target target
-	seen   map[task]bool
-	fresh  int // tasks of this round that no round before had seen
 	found  []Opener
 	gaps   gaps
 }
 
-// process looks at the threads of one process that are new.
+// process looks at all threads of one process.
 func (w *fdWalk) process(pid int) {
 	name := strconv.Itoa(pid)
 	dir, err := w.proc.openDir(name)
@@ -111,27 +102,25 @@ func (w *fdWalk) process(pid int) {
 	if st.exited() {
 		return // it closed everything before it became a zombie, whose folder only root may open
 	}
-	tids, err := dir.numbers("task")
-	if err != nil {
-		w.gap("/proc/"+name+"/task", err)
-		return
+	tids := []int{pid}
+	if st.threads != 1 || st.deadLeader() {
+		if tids, err = dir.numbers("task"); err != nil {
+			w.gap("/proc/"+name+"/task", err)
+			return
+		}
 	}
 	// Threads nearly always share one table. A table that was looked through and is shared later was
 	// shared before, because tables are never joined: so look first and compare afterwards.
 	var tables []int
-	denied := false // what one thread does not let us see, the others will not either
 	for _, tid := range tids {
-		if t := (task{pid, tid, st.start}); !w.seen[t] {
-			w.seen[t] = true
-			w.fresh++
-			if denied || sharesTable(tid, tables) {
-				continue
-			}
-			err := w.table(dir, st, tid)
-			if err == nil {
-				tables = append(tables, tid)
-			}
-			denied = err == unix.EACCES || err == unix.EPERM
+		if sharesTable(tid, tables) {
+			continue
+		}
+		switch err := w.table(dir, st, tid); err {
+		case nil:
+			tables = append(tables, tid)
+		case unix.EACCES, unix.EPERM:
+			return // what one thread does not let us see, the others will not either
 		}
 	}
 }

@@ -94,11 +94,8 @@ func (d directory) readLink(name string) (string, error) {
 	}
 }
 
-// names lists a directory that was opened with openList.
+// names lists a directory that was just opened with openList.
 func (d directory) names() ([]string, error) {
-	if _, err := unix.Seek(int(d), 0, 0); err != nil {
-		return nil, err
-	}
 	var names []string
 	buf := make([]byte, 32<<10)
 	for {

@@ -51,8 +51,8 @@ func kernelRelease() Fact[string] {
 }
 
 // wholeProcFS judges /proc as a whole. Reading the mounts takes milliseconds on machines with
-// thousands of them, so that the same mount is judged once; scans, whose answers depend on it, judge
-// it every time.
+// thousands of them, so that the same mount is judged once; the walks over all processes, whose
+// answers depend on it, judge it every time.
 func (s *linuxSystem) wholeProcFS(proc procFS, err error) Fact[string] {
 	const source = "/proc"
 	if err == nil {
@@ -123,9 +123,9 @@ func parseNamespace(link, kind string) (uint64, bool) {
 	return inode, err == nil && inode != 0
 }
 
-// startedAt converts ticks since boot, as this process's time namespace counts them, into wall time.
-// The boot is computed from two clocks that are shifted together, anew every time: a remembered one
-// would be wrong after the clock was set.
+// startedAt converts ticks since boot, as this process's time namespace counts them, into wall
+// time. The boot is computed from two clocks that are shifted together, anew every time: a
+// remembered one would be wrong after the clock was set.
 func startedAt(ticks uint64) Fact[time.Time] {
 	const source = "clock_gettime(CLOCK_REALTIME, CLOCK_BOOTTIME)"
 	boot, err := bootTime()
@@ -142,8 +142,8 @@ func startedAt(ticks uint64) Fact[time.Time] {
 // architecture that Go has, however fast its own timer runs.
 const tick = 10 * time.Millisecond
 
-// bootTime returns when the kernel started, by the wall clock as it is set now. The two clocks cannot
-// be read at once: of a few tries the one is used that was interrupted least.
+// bootTime returns when the kernel started, by the wall clock as it is set now. The two clocks
+// cannot be read at once: of a few tries the one is used that was interrupted least.
 func bootTime() (time.Time, error) {
 	var best time.Time
 	bestGap := time.Duration(math.MaxInt64)

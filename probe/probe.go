@@ -183,7 +183,8 @@ type Machine struct {
 	Host   Fact[string] `json:"host"` // host name: a label
 }
 
-// Namespaces are the Linux namespaces that decide what a process number and a start value mean.
+// Namespaces are the Linux namespaces that decide what a process number and a start value mean. A
+// kernel that has no such namespaces gives an unknown fact with errors.ErrUnsupported.
 type Namespaces struct {
 	PID        Fact[uint64] `json:"pid"`        // inode of the pid namespace
 	Time       Fact[uint64] `json:"time"`       // inode of the time namespace
@@ -198,7 +199,9 @@ type Host struct {
 	Machine    Machine      `json:"machine"`
 	Namespaces Namespaces   `json:"namespaces"`
 	// ProcFS is known when /proc describes the processes of this pid namespace and hides none of
-	// them; its value is "trustworthy". Otherwise Err says what is wrong with it.
+	// them; its value is "trustworthy". Otherwise Err says what is wrong with it. A /proc that is
+	// mounted with hidepid is not trusted with hiding nothing, from root either; start values are
+	// read from it all the same where it shows them.
 	ProcFS Fact[string] `json:"procfs"`
 }
 
@@ -242,7 +245,8 @@ type System interface {
 	Host() Host
 	// Filesystem returns the filesystem of an open directory or file, by descriptor or handle.
 	Filesystem(handle uintptr) Filesystem
-	// Openers scans for processes that have the file open that handle refers to.
+	// Openers scans for processes that have the file open that handle refers to. The descriptor
+	// handle itself does not count; any other one of the calling process does.
 	Openers(handle uintptr) Openers
 	// Nested scans for processes whose own pid namespace lies below this one and who have number pid
 	// there.

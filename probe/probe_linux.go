@@ -11,8 +11,8 @@ import (
 
 var real System = newLinuxSystem()
 
-// linuxSystem is the running Linux kernel. It remembers what cannot change in the life of a process;
-// what could not be read is asked for again.
+// linuxSystem is the running Linux kernel. It remembers what cannot change in the life of a
+// process; what could not be read is asked for again.
 type linuxSystem struct {
 	calls
 	oursOn  atomic.Pointer[mountKey] // the last /proc that turned out to be of this pid namespace

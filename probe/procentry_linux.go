@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // procEntry is the directory of one process in a /proc of this pid namespace, or the reason why
@@ -46,19 +48,37 @@ func (e procEntry) stat() (procStat, error) {
 	return st, err
 }
 
-// readStat reads a stat file, and once more where it is empty: some kernels give an empty text for a
-// process that is just ending.
+// readStat reads a stat file, and once more where it is empty: some kernels give an empty text for
+// a process that is just ending.
 func readStat(dir directory, name string) (procStat, error) {
-	buf := make([]byte, 0, 1024)
 	for again := false; ; again = true {
-		text, err := dir.read(name, buf)
-		if err != nil {
-			return procStat{}, err
-		}
-		st, err := parseStat(text)
+		st, err := readStatOnce(dir, name)
 		if !errors.Is(err, errEmptyStat) || again {
 			return st, err
 		}
+	}
+}
+
+// readStatOnce reads with one call, which gives all of a text that is one line and fits.
+func readStatOnce(dir directory, name string) (procStat, error) {
+	f, err := dir.open(name, unix.O_RDONLY)
+	if err != nil {
+		return procStat{}, err
+	}
+	defer f.close()
+	var buf [2048]byte
+	for {
+		n, err := unix.Read(int(f), buf[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return procStat{}, err
+		}
+		if n > 0 && buf[n-1] != '\n' {
+			return procStat{}, errors.New("cut short")
+		}
+		return parseStat(buf[:n])
 	}
 }
 

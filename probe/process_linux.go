@@ -13,7 +13,13 @@ import (
 // overflows go to groups of processes, so that none of them is ever asked about.
 const maxPID = 4 << 20
 
-var errNoProcess = errors.New("no such process")
+var (
+	errNoProcess = errors.New("no such process")
+	errInode32   = fmt.Errorf("inodes of pidfds are cut short in 32-bit programs: %w",
+		errors.ErrUnsupported)
+	errInodeShared = fmt.Errorf("pidfds have no inodes of their own before Linux 6.9: %w",
+		errors.ErrUnsupported)
+)
 
 // Process implements System.
 func (s *linuxSystem) Process(pid int) Process {
@@ -173,22 +179,20 @@ func (s *linuxSystem) pollExited(fd int) (bool, error) {
 	}
 }
 
-// pidfdInode returns the inode of a pidfd, which since Linux 6.9 is a serial number that is not used
-// again until the next boot. Before, all pidfds shared one inode; and on 32 bits the inode is only
-// the lower half of it.
+// pidfdInode returns the inode of a pidfd, which since Linux 6.9 is a serial number that is not
+// used again until the next boot. Before, all pidfds shared one inode; and on 32 bits the inode is
+// only the lower half of it.
 func pidfdInode(fd, pid int) Fact[uint64] {
 	source := "fstat(pidfd of " + strconv.Itoa(pid) + ")"
 	if strconv.IntSize < 64 {
-		return Unknown[uint64](source, fmt.Errorf("inodes of pidfds are cut short in 32-bit programs: %w",
-			errors.ErrUnsupported))
+		return Unknown[uint64](source, errInode32)
 	}
 	st, err := fstatfs(fd)
 	if err != nil {
 		return Unknown[uint64](source, err)
 	}
 	if magic(st) != unix.PID_FS_MAGIC {
-		return Unknown[uint64](source, fmt.Errorf("pidfds have no inodes of their own before Linux 6.9: %w",
-			errors.ErrUnsupported))
+		return Unknown[uint64](source, errInodeShared)
 	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {

@@ -61,17 +61,15 @@ func checkNSpid(proc procFS, pid int) error {
 	if err != nil {
 		return fmt.Errorf("%w: /proc/self/status: %w", ErrUntrusted, err)
 	}
-	switch numbers := statusNumbers(status, "NSpid"); {
-	case len(numbers) == 0:
+	numbers := statusNumbers(status, "NSpid")
+	if len(numbers) == 0 {
 		// A kernel without pid namespaces has no such line, and no such file.
 		if _, err := proc.readLink("self/ns/pid"); err == unix.ENOENT {
 			return nil
 		}
-		return fmt.Errorf("%w: it does not say which pid namespace it describes", ErrUntrusted)
-	case len(numbers) > 1:
-		return fmt.Errorf("%w: it belongs to an outer pid namespace (NSpid %v)", ErrUntrusted, numbers)
-	case numbers[0] != pid:
-		return fmt.Errorf("%w: it calls this process %d, and it is %d", ErrUntrusted, numbers[0], pid)
+	}
+	if why := foreignNumbers(numbers, pid); why != "" {
+		return fmt.Errorf("%w: %s", ErrUntrusted, why)
 	}
 	return nil
 }
@@ -132,10 +130,10 @@ func (proc procFS) mounts() ([]mountEntry, error) {
 	return parseMountInfo(string(text)), nil
 }
 
-// showsAll reports, as a nil error, that a /proc that is ours hides no process from anybody. It goes
-// by the mount options, and asks for the one process that is always there to be sure that they mean
-// what they say. hidepid is not trusted even where this process has every privilege: a security
-// module may hide from root what hidepid leaves to it.
+// showsAll reports, as a nil error, that a /proc that is ours hides no process from anybody. It
+// goes by the mount options, and asks for the one process that is always there to be sure that they
+// mean what they say. hidepid is not trusted even where this process has every privilege: a
+// security module may hide from root what hidepid leaves to it.
 func (s *linuxSystem) showsAll(proc procFS) error {
 	mounts, err := proc.mounts()
 	if err != nil {

@@ -44,7 +44,7 @@ func parseStat(b []byte) (procStat, error) {
 	if len(fields) <= statStart {
 		return s, fmt.Errorf("cut short after %d fields", len(fields)+2)
 	}
-	if len(fields[0]) != 1 {
+	if len(fields[0]) != 1 || !isLetter(fields[0][0]) {
 		return s, errors.New("state is not one letter")
 	}
 	threads, err := strconv.Atoi(string(fields[statThreads]))
@@ -58,13 +58,15 @@ func parseStat(b []byte) (procStat, error) {
 	return procStat{pid, string(b[open+1 : end]), fields[0][0], threads, start}, nil
 }
 
+func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
+
 // exited reports whether no thread of the process runs any more. A first thread that is dead while
 // others live is shown as a zombie with more than one thread.
 func (s procStat) exited() bool { return s.deadLeader() && s.threads < 2 }
 
 func (s procStat) deadLeader() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
 
-// stateWord is the word for a state letter of the kernel, "" for one that this package does not know.
+// stateWord is the word for a state letter of the kernel, "" for one that is not known here.
 func stateWord(letter byte) string {
 	switch letter {
 	case 'R':
@@ -123,4 +125,19 @@ func statusNumbers(status []byte, name string) []int {
 		numbers = append(numbers, n)
 	}
 	return numbers
+}
+
+// foreignNumbers judges the NSpid line of this process: its numbers from the namespace that /proc
+// describes down to its own. It returns why /proc is not the one of its own namespace, or "".
+func foreignNumbers(numbers []int, pid int) string {
+	switch {
+	case len(numbers) == 0:
+		return "it does not say which pid namespace it describes"
+	case len(numbers) > 1:
+		return fmt.Sprintf("it belongs to an outer pid namespace (NSpid %v)", numbers)
+	case numbers[0] != pid:
+		return fmt.Sprintf("it calls this process %d, and it is %d", numbers[0], pid)
+	default:
+		return ""
+	}
 }

@@ -17,8 +17,8 @@ func statLine(pid int, comm, state string, threads int, start uint64) string {
 
 func TestParseStat(t *testing.T) {
 	for _, comm := range []string{
-		"bash", "", " ", ")", "(", "((", "))", ") Z 1 (\n 9", "a) S 1 (b", "\xff\xfe\x80", "\n", "tmux: server",
-		"0123456789abcde", ") R 1 1 1 1",
+		"bash", "", " ", ")", "(", "((", "))", ") Z 1 (\n 9", "a) S 1 (b", "\xff\xfe\x80", "\n",
+		"tmux: server", "0123456789abcde", ") R 1 1 1 1",
 	} {
 		want := procStat{4711, comm, 'S', 5, 101152}
 		got, err := parseStat([]byte(statLine(4711, comm, "S", 5, 101152)))
@@ -80,6 +80,21 @@ func TestStatusNumbers(t *testing.T) {
 	}
 }
 
+func TestForeignNumbers(t *testing.T) {
+	for _, c := range []struct {
+		numbers []int
+		ours    bool
+	}{
+		{[]int{7}, true}, {[]int{8}, false}, {nil, false},
+		{[]int{7, 7}, false}, // the same number in two namespaces, and /proc is the outer one's
+		{[]int{7, 1}, false}, {[]int{1, 7}, false},
+	} {
+		if why := foreignNumbers(c.numbers, 7); (why == "") != c.ours {
+			t.Errorf("%v: %q", c.numbers, why)
+		}
+	}
+}
+
 func TestStateWords(t *testing.T) {
 	seen := map[string]bool{}
 	for _, letter := range "RSDTtZXIP" {
@@ -97,6 +112,7 @@ func TestStateWords(t *testing.T) {
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte(statLine(1, ") Z 1 (\n 9", "S", 1, 7)))
 	f.Add([]byte(""))
+	f.Add([]byte("0 ()\xb3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		st, err := parseStat(text)
 		if err != nil {

@@ -3,14 +3,13 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // This file walks over all processes. A walk is complete when it ran in the initial pid namespace,
-// in a /proc that hides nothing, and could read what it needed of every process. A process that ends
-// meanwhile is no gap.
+// in a /proc that hides nothing, and could read what it needed of every process. A process that
+// ends meanwhile is no gap.
 
 // gaps collects why a walk is not complete.
 type gaps struct {
@@ -130,42 +129,53 @@ func (s *linuxSystem) Nested(pid int) Nested {
 
 // Openers implements System.
 //
-// A descriptor moves to another process by fork. To miss none, the walk lists the processes again
-// after it has looked at all of them, and looks at the new ones, until none is new: then every
-// living thread was looked at after its birth, and did not have the file. That leaves a descriptor
-// that moves between two living processes or inside the table of one while both are looked at (sent
-// through a socket, fetched with pidfd_getfd, duplicated to a smaller number and closed), one that
-// is under way in a socket, and a mapping or a kernel service (loop device, io_uring) that holds the
-// file without a descriptor.
+// A descriptor moves to another process by fork, and a process can fork and end before its turn
+// comes. To miss none, the walk lists the processes again after it has looked at all of them, and
+// looks at the new ones, until none is new: then every living process was looked at after its birth
+// and did not have the file. A list is written in the order of the numbers, so that it can miss a
+// child with a small number whose parent ends before its own, larger one is reached. That takes a
+// full turn of the process numbers and cannot happen twice within a moment: two lists in a row have
+// to agree.
+//
+// That leaves a descriptor that moves between two living processes or within one while they are
+// looked at (sent through a socket, fetched with pidfd_getfd, duplicated to a smaller number, taken
+// along by a new thread with a table of its own), one that is under way in a socket, and a mapping
+// or a kernel service (loop device, io_uring) that holds the file without a descriptor.
 func (s *linuxSystem) Openers(handle uintptr) Openers {
 	target, err := newTarget(int(handle))
 	if err != nil {
 		return Openers{Incomplete: fmt.Errorf("the file itself: %w", err)}
 	}
-	w := fdWalk{target: target, seen: map[task]bool{}}
+	w := fdWalk{target: target, self: os.Getpid()}
 	proc, err := s.openWalk(&w.gaps)
 	if err != nil {
 		return Openers{Incomplete: err}
 	}
 	defer proc.close()
 	w.proc = proc
-	w.self = unix.Getpid()
 
-	const rounds = 64
-	for range rounds {
+	known := map[int]bool{}
+	quiet := 0
+	// Where processes are born faster than they can be looked at the walk gives up, sooner when it
+	// knows already that somebody has the file.
+	for round := 0; round < 100 && (round < 5 || len(w.found) == 0); round++ {
 		pids, err := proc.numbers(".")
 		if err != nil {
-			w.gaps.add("/proc", err)
-			break
+			return Openers{Found: w.found, Incomplete: fmt.Errorf("/proc: %w", err)}
 		}
-		w.fresh = 0
+		quiet++
+		listed := make(map[int]bool, len(pids))
 		for _, pid := range pids {
-			w.process(pid)
+			listed[pid] = true
+			if !known[pid] {
+				quiet = 0
+				w.process(pid)
+			}
 		}
-		if w.fresh == 0 {
+		if quiet == 2 {
 			return Openers{Found: w.found, Incomplete: w.gaps.err()}
 		}
+		known = listed // a number that was not listed may come back as another process
 	}
-	w.gaps.add("/proc", errors.New("new processes kept appearing"))
-	return Openers{Found: w.found, Incomplete: w.gaps.err()}
+	return Openers{Found: w.found, Incomplete: errors.New("new processes kept appearing")}
 }

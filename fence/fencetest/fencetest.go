@@ -27,7 +27,7 @@ import (
 type Options struct {
 	// Reopen opens what s keeps once more, as another process would. Nil: not checked.
 	Reopen func(s fence.Store) (fence.Store, error)
-	// Patience is how long one check may take before it counts as hanging. 0 means 30 seconds.
+	// Patience is how long one check may take before it counts as hanging. 0 means 2 minutes.
 	Patience time.Duration
 }
 
@@ -76,7 +76,7 @@ type check struct {
 func run(c check, s fence.Store, opts Options) error {
 	patience := opts.Patience
 	if patience == 0 {
-		patience = 30 * time.Second
+		patience = 2 * time.Minute
 	}
 	result := spawn(func() error { return c.fn(s, opts) })
 	timer := time.NewTimer(patience)

@@ -25,14 +25,14 @@ const maxDepth = 16
 // Unmarshal decodes the one object in data into the struct that v points to. White space around it
 // is not data.
 func Unmarshal(data []byte, v any) error {
-	if !utf8.Valid(data) {
-		return errors.New("not valid UTF-8")
-	}
 	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
 		return fmt.Errorf("%w: it begins with a byte order mark", ErrNotObject)
 	}
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
 		return ErrNotObject
+	}
+	if !utf8.Valid(data) {
+		return errors.New("not valid UTF-8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

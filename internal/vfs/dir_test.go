@@ -55,6 +55,26 @@ func TestFile(t *testing.T) {
 		if _, err := r.WriteAt([]byte("x"), 0); err == nil {
 			t.Fatal("wrote through a descriptor for reading")
 		}
+		ends := []File{}
+		for range 2 { // two that append do not overwrite each other
+			e, err := d.Open("a", Append)
+			m.ok(err)
+			ends = append(ends, e)
+		}
+		for i, text := range []string{"one ", "two ", "three"} {
+			if n, err := ends[i%2].Append([]byte(text)); n != len(text) || err != nil {
+				t.Fatalf("Append: %d, %v", n, err)
+			}
+		}
+		if got := content(t, d, "a"); got != "\x00\x00\x00hone two three" {
+			t.Fatalf("after Append: %q", got)
+		}
+		for _, e := range ends {
+			m.ok(e.Close())
+		}
+		if self, err := d.Self(); err != nil || !self.Mode.IsDir() || self.SameFile(in) {
+			t.Fatalf("Self: %+v, %v", self, err)
+		}
 		p, err := d.Pin("a")
 		m.ok(err)
 		if pinned, err := p.Stat(); err != nil || !pinned.SameFile(in) {

@@ -55,9 +55,13 @@ var errName = errors.New("not the name of a file in this directory")
 
 // element refuses what is not one element, so that no name leaves its directory.
 func element(name string) error {
-	if name == "" || name == "." || name == ".." ||
-		strings.ContainsFunc(name, func(r rune) bool { return r == 0 || r < 0x80 && os.IsPathSeparator(uint8(r)) }) {
+	if name == "" || name == "." || name == ".." {
 		return errName
+	}
+	for i := range len(name) {
+		if name[i] == 0 || os.IsPathSeparator(name[i]) {
+			return errName
+		}
 	}
 	return nil
 }

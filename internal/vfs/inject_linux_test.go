@@ -87,7 +87,7 @@ func init() {
 			{lock, unix.SYS_FCNTL, 1, unix.F_OFD_SETLK, unix.EBADF, none},
 			{lock, unix.SYS_FCNTL, 1, unix.F_OFD_SETLK, unix.EINVAL, none},
 			{lock, unix.SYS_FCNTL, 1, unix.F_OFD_SETLK, unix.EAGAIN, held},
-			{lock, unix.SYS_FCNTL, 1, unix.F_OFD_SETLK, unix.EACCES, held},
+			{lock, unix.SYS_FCNTL, 1, unix.F_OFD_SETLK, unix.EACCES, real},
 			{lock, unix.SYS_FCNTL, 1, unix.F_OFD_SETLK, unix.EIO, real},
 			{lock, unix.SYS_FCNTL, 1, unix.F_OFD_SETLK, unix.EINTR, real},
 			{flock, unix.SYS_FLOCK, -1, 0, unix.ENOLCK, none},

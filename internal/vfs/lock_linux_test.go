@@ -65,6 +65,19 @@ func TestLock(t *testing.T) {
 	})
 }
 
+// Somebody who reads under a lock of its own is no owner.
+func TestReadLockIsNoOwner(t *testing.T) {
+	d := openTemp(t, "")
+	f := put(t, d, "a", "x")
+	r, err := d.Open("a", Read)
+	must{t}.ok(err)
+	defer r.Close()
+	must{t}.ok(unix.FcntlFlock(r.Handle(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK}))
+	if locked, err := f.Locked(LockOFD); err != nil || locked {
+		t.Fatalf("Locked: %v, %v", locked, err)
+	}
+}
+
 // A lock for writing through a descriptor for reading is the caller's mistake, not a filesystem without
 // locks.
 func TestLockNeedsWriting(t *testing.T) {

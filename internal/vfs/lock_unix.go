@@ -78,6 +78,14 @@ func (f *osFile) Locked(kind LockKind) (locked bool, err error) {
 	return false, pathError(op, f.path, errKind(kind))
 }
 
+func (f *osFile) Alone() (is bool, err error) {
+	err = f.on("look who else has open", func(fd int) (err error) {
+		is, err = alone(fd)
+		return err
+	})
+	return is, err
+}
+
 func errKind(kind LockKind) error {
 	return fmt.Errorf("no kernel lock of kind %q on this system: %w", kind, errors.ErrUnsupported)
 }
@@ -90,7 +98,7 @@ func lockError(err error) error {
 		return err
 	}
 	switch {
-	case errno == unix.EAGAIN, errno == unix.EACCES:
+	case errno == unix.EAGAIN: // POSIX allows EACCES too; none of these systems says that for a conflict
 		return ErrLocked
 	case errno == unix.ENOLCK, errno == unix.EBADF, errno == unix.EINVAL,
 		errors.Is(errno, errors.ErrUnsupported):

@@ -4,6 +4,7 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,10 @@ func (d *osDir) CreateUnnamed(fs.FileMode) (File, error) {
 
 func (d *osDir) LinkUnnamed(_ File, name string) error {
 	return linkError("link", "(unnamed)", join(d.path, name), errors.ErrUnsupported)
+}
+
+func alone(int) (bool, error) {
+	return false, fmt.Errorf("no way to see who has a file open here: %w", errors.ErrUnsupported)
 }
 
 func ofdLock(int) error           { return errKind(LockOFD) }

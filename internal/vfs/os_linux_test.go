@@ -92,6 +92,27 @@ func TestHostileNames(t *testing.T) {
 	})
 }
 
+// What is no regular file is not even opened: opening a device may do something.
+func TestRefusedUnopened(t *testing.T) {
+	d := openTemp(t, "")
+	m := must{t}
+	fifo := filepath.Join(d.Path(), "fifo")
+	m.ok(unix.Mkfifo(fifo, 0o600))
+	watch, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	m.ok(err)
+	defer unix.Close(watch)
+	_, err = unix.InotifyAddWatch(watch, fifo, unix.IN_OPEN)
+	m.ok(err)
+	for _, access := range []Access{Read, ReadWrite} {
+		_, err = d.Open("fifo", access)
+		m.is(err, ErrNotRegular)
+	}
+	n, err := unix.Read(watch, make([]byte, 4096))
+	if err != unix.EAGAIN {
+		t.Errorf("it was opened: %d, %v", n, err)
+	}
+}
+
 func init() {
 	children["umask"] = func(args []string) error {
 		d, err := OS().OpenDir(args[0])

@@ -123,6 +123,10 @@ type File interface {
 	// Locked tests, and disturbs nobody, whether another open file description holds an exclusive
 	// kernel lock of that kind. Works on files opened for reading.
 	Locked(kind LockKind) (bool, error)
+	// Alone reports whether this is the only open file description of the file in the whole system,
+	// those apart that can neither read nor write (Pin). It is exact at one moment, in every pid
+	// namespace. For that moment others who open the file wait, or see EAGAIN with O_NONBLOCK.
+	Alone() (bool, error)
 	// Handle returns the descriptor or handle. It stays valid until Close.
 	Handle() uintptr
 	Close() error

@@ -19,8 +19,8 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Patience is how long a parent waits for a line or for the end of a child before it fails the test.
-// It is no part of any test's timing: it only turns a deadlock into a message.
+// Patience is how long a parent waits for a line or for the end of a child before it fails the
+// test. It is no part of any test's timing: it only turns a deadlock into a message.
 var Patience = time.Minute
 
 // Child is a real process that runs a registered function. Its methods fail the test rather than
@@ -166,7 +166,8 @@ func (c *Child) Ask(line string) string {
 	return c.Line()
 }
 
-// Close closes the child's standard input, at which it exits at once with code 0, and waits for that.
+// Close closes the child's standard input, at which it exits at once with code 0, and waits until
+// it has.
 func (c *Child) Close() {
 	c.tb.Helper()
 	c.stdin.Close()
@@ -190,8 +191,8 @@ func (c *Child) Wait() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// Kill kills the child, which cannot do anything about it, and reaps it: afterwards the process does
-// not exist any more.
+// Kill kills the child, which cannot do anything about it, and reaps it: afterwards the process
+// does not exist any more.
 func (c *Child) Kill() {
 	c.tb.Helper()
 	c.kill()

@@ -42,7 +42,8 @@ func (w *waiting) check(verb string, asked bool) error {
 
 // acquire takes the lock as the flags say, and tells for whom it waits. The error of a busy lock is a
 // *refusal.
-func (a *app) acquire(ctx context.Context, state string, w waiting, opts lockfile.Options) (*lockfile.Lock, error) {
+func (a *app) acquire(ctx context.Context, state string, w waiting, opts lockfile.Options,
+) (*lockfile.Lock, error) {
 	if err := refuseOwn(state); err != nil {
 		return nil, err
 	}
@@ -104,7 +105,8 @@ func refuseOwn(state string) error {
 	r := &refusal{state: state, in: in, code: exitHeld,
 		head: "held: by the probate run that this command runs under, which cannot end before it",
 		next: []string{"write it under the lock of that run: probate write " + operand(state)},
-		err:  fmt.Errorf("%s is held by the probate run above, which would wait for this for ever", quote(state))}
+		err: fmt.Errorf("%s is held by the probate run above, which would wait for this for ever",
+			quote(state))}
 	if in.LockID != os.Getenv(lockfile.EnvLockID) {
 		r.next = []string{"write it directly under its own run, not under a run of another state inside it"}
 	}

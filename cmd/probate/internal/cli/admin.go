@@ -76,7 +76,7 @@ refused. The fence rises, and the lock is free afterwards.`,
   probate break --lock-id 9f2c41d07be3a655 --reason "build-3 was scrapped" state.json`,
 		Args: operands("STATE"),
 	}
-	cmd.Flags().StringVar(&req.LockID, "lock-id", "", "the lock to break, as inspect --json shows it in lockID")
+	cmd.Flags().StringVar(&req.LockID, "lock-id", "", "the lock to break, as inspect shows it")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for the recovery log")
 	cmd.Flags().BoolVar(&req.EvenIfAlive, "even-if-alive", false, "also when the owner lives")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
@@ -85,7 +85,7 @@ refused. The fence rises, and the lock is free afterwards.`,
 		case checkState("break", state) != nil:
 			return checkState("break", state)
 		case req.LockID == "":
-			return &usageError{what: "--lock-id is missing: it names the lock that you saw (probate inspect --json " +
+			return &usageError{what: "--lock-id is missing: it names the lock that you saw (probate inspect " +
 				operand(state) + ")", verb: "break"}
 		case strings.TrimSpace(req.Reason) == "":
 			return &usageError{what: "--reason is missing: it goes into the recovery log", verb: "break"}
@@ -107,8 +107,8 @@ func (a *app) notBroken(state string, req lockfile.BreakRequest, err error) erro
 	err = refused(state, err)
 	if r, ok := errors.AsType[*refusal](err); ok && r.code == exitHeld && r.next == nil {
 		r.next = []string{"see who it is: " + whoCommand(r.in) + ". If it may be broken although it lives:",
-			"probate break --lock-id " + quote(req.LockID) + " --reason " + quote(req.Reason) + " --even-if-alive " +
-				operand(state)}
+			"probate break --lock-id " + quote(req.LockID) + " --reason " + quote(req.Reason) +
+				" --even-if-alive " + operand(state)}
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func (a *app) broken(state string, done *lockfile.Broken) error {
 	}
 	line("owner", done.Owner.Description())
 	line("lock id", done.LockID)
-	line("verdict", strings.TrimSuffix(done.Finding.Verdict.String()+", "+string(done.Finding.Reason), ", "))
+	line("verdict", fmt.Sprintf("%s, %s", done.Finding.Verdict, done.Finding.Reason))
 	line("fence", fmt.Sprint(done.Fence))
 	line("log", filepath.Base(done.State)+".recovery.log (probate log "+operand(state)+")")
 	line("copy", done.Saved)

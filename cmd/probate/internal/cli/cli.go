@@ -130,7 +130,8 @@ func operands(names ...string) cobra.PositionalArgs {
 		case len(args) < least:
 			return &usageError{what: names[len(args)] + " is missing", verb: cmd.Name()}
 		case most >= 0 && len(args) > most:
-			return &usageError{what: fmt.Sprintf("%q is one argument too many", args[most]), verb: cmd.Name()}
+			return &usageError{what: fmt.Sprintf("%q is one argument too many", args[most]),
+				verb: cmd.Name()}
 		}
 		return nil
 	}
@@ -138,15 +139,17 @@ func operands(names ...string) cobra.PositionalArgs {
 
 // checkState refuses operands that cannot be a state path.
 func checkState(verb, state string) error {
-	end := state
-	if i := strings.LastIndexFunc(state, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }); i >= 0 {
-		end = state[i+1:]
+	separators := "/"
+	if runtime.GOOS == "windows" {
+		separators = `/\`
 	}
+	end := state[strings.LastIndexAny(state, separators)+1:]
 	switch {
 	case state == "":
 		return &usageError{what: "STATE is empty", verb: verb}
 	case end == "" || end == "." || end == "..":
-		return &usageError{what: fmt.Sprintf("STATE %s names a directory; it must end in a name", quote(state)), verb: verb}
+		return &usageError{what: "STATE " + quote(state) + " names a directory; it must end in a name",
+			verb: verb}
 	}
 	return nil
 }

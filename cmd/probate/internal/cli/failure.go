@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"strings"
 
 	"github.com/probate-dev/probate/identity"
@@ -68,19 +70,29 @@ func refused(state string, err error) error {
 		return err
 	}
 	r := &refusal{state: state, in: busy.Inspection, code: exitHeld, err: err}
-	gateBusy := errors.Is(busy.Cause, lockfile.ErrGateBusy)
+	ended := errors.Is(busy.Cause, context.DeadlineExceeded) || errors.Is(busy.Cause, context.Canceled)
 	switch {
-	case gateBusy:
+	case errors.Is(busy.Cause, lockfile.ErrGateBusy):
 		// Somebody alive is in the gate, whatever the record says.
 		r.head = "busy: a process is in the gate, taking the lock over, committing or releasing"
 		r.next = []string{"try again; if it stays busy, look for a stopped process: fuser -v " +
 			quote(strings.TrimSuffix(busy.Lock, ".lock")+".fence")}
 	case busy.Verdict == identity.Unknown:
 		r.code = exitUnknown
+	case busy.Verdict == identity.Alive:
+	case ended:
+		r.head = "busy: it went from one to the next, and the time was up"
+		r.next = []string{"try again: probate inspect " + operand(state)}
 	case busy.Verdict == identity.Gone:
 		r.code = exitGone
-		r.head = "abandoned, but not taken over: recovery is off"
-		r.next = []string{"probate recover " + operand(state)}
+		r.head = "abandoned, but not taken over"
+		r.next = []string{"see what this machine says about itself: probate probe"}
+		if busy.Cause != nil {
+			r.head += ": " + busy.Cause.Error()
+		}
+		if os.Getenv("PROBATE_RECOVERY") == "off" {
+			r.next = []string{"env -u PROBATE_RECOVERY probate recover " + operand(state)}
+		}
 	}
 	return r
 }
@@ -182,10 +194,22 @@ func (a *app) complain(err error, f failure) {
 	}
 }
 
-// userName returns who runs this, for the log: a person who used sudo is named too.
-func userName() string {
-	if sudo := os.Getenv("SUDO_USER"); sudo != "" {
-		return sudo + " (sudo)"
+// also tells of a release that failed after something else did. That the lock is lost has been said.
+func (a *app) also(released error) {
+	if released != nil && !errors.Is(released, lockfile.ErrLost) {
+		a.complain(released, explain(released))
 	}
-	return ""
+}
+
+// userName returns who runs this, for the log; "" leaves it to the library. A person behind sudo is
+// named too.
+func userName() string {
+	name := ""
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if sudo := os.Getenv("SUDO_USER"); sudo != "" {
+		name = strings.TrimSpace(name + " (sudo by " + sudo + ")")
+	}
+	return name
 }

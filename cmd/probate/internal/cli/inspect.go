@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/probate-dev/probate/identity"
@@ -162,11 +163,12 @@ func relativeTo(dir, path string) string {
 	if err != nil {
 		return path
 	}
-	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(root, string(os.PathSeparator))+string(os.PathSeparator)); ok {
-		if dir == "." {
-			return rest
-		}
-		return strings.TrimRight(dir, string(os.PathSeparator)) + string(os.PathSeparator) + rest
+	rest, err := filepath.Rel(root, path)
+	if err != nil || !filepath.IsLocal(rest) {
+		return path
 	}
-	return path
+	if dir == "." {
+		return rest
+	}
+	return strings.TrimRight(dir, string(os.PathSeparator)) + string(os.PathSeparator) + rest
 }

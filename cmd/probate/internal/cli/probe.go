@@ -77,8 +77,12 @@ type processFacts struct {
 func (a *app) probeProcess(pid int) error {
 	sys := probe.Real()
 	host, p := exactly(sys.Host()), sys.Process(pid)
-	facts := processFacts{PID: pid, Presence: p.Presence, Start: p.Start, PIDFD: p.PIDFD, Name: p.Name,
-		Readings: p.Readings}
+	facts := processFacts{PID: pid, Presence: p.Presence, Start: p.Start, PIDFD: p.PIDFD, Name: p.Name}
+	for _, r := range p.Readings {
+		if r.Err != "" || r.Source != p.Start.Source { // that one tells of the load, too
+			facts.Readings = append(facts.Readings, r)
+		}
+	}
 	if p.State.Known {
 		switch p.State.Value {
 		case "stopped", "traced", "zombie":
@@ -176,5 +180,6 @@ func factRow[T any](name string, f probe.Fact[T]) []string {
 }
 
 func local(t probe.Fact[time.Time]) probe.Fact[string] {
-	return probe.Fact[string]{Value: t.Value.Local().Format(time.DateTime), Known: t.Known, Source: t.Source, Err: t.Err}
+	return probe.Fact[string]{Value: t.Value.Local().Format(time.DateTime), Known: t.Known,
+		Source: t.Source, Err: t.Err}
 }

@@ -86,7 +86,8 @@ func expected(o *lockfile.Owner) string {
 	if o == nil || o.ExpectedUntil.IsZero() {
 		return ""
 	}
-	return "expected to be done by " + o.ExpectedUntil.Local().Format(time.DateTime) + " (says nothing about its life)"
+	return "expected to be done by " + o.ExpectedUntil.Local().Format(time.DateTime) +
+		" (says nothing about its life)"
 }
 
 func evidenceLines(evidence []identity.Evidence) []string {
@@ -151,7 +152,8 @@ func nextSteps(in lockfile.Inspection, state string) []string {
 		return either("use the newer version that wrote it")
 	case identity.RecordForeign, identity.RecordLeaseV1, identity.RecordDamaged, identity.RecordCutShort,
 		identity.RecordEmpty, identity.RecordNUL, identity.RecordUntrusted:
-		return either("see what it is: ls -l " + operand(in.Lock) + "; head -c 300 " + operand(in.Lock) + " | cat -v")
+		lock := operand(in.Lock)
+		return either("see what it is: ls -l " + lock + "; head -c 300 " + lock + " | cat -v")
 	}
 	return either("look at its owner: " + whoCommand(in))
 }
@@ -159,10 +161,13 @@ func nextSteps(in lockfile.Inspection, state string) []string {
 // whoCommand shows the owner where its number means it here, else whoever has the record open.
 func whoCommand(in lockfile.Inspection) string {
 	if o := in.Owner; o != nil && runtime.GOOS != "windows" {
-		id := identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, Start: probe.Start(o.Start),
-			PIDNS: o.PIDNamespace}
-		if identity.Judge(id).Verdict == identity.Alive {
-			return fmt.Sprintf("ps -o pid,user,stat,lstart,args -p %d", o.PID)
+		sys := probe.Real()
+		id := identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, PIDNS: o.PIDNamespace}
+		if identity.Comparable(id, sys.Host()) {
+			p := sys.Process(o.PID)
+			if p.Presence == probe.Running && p.Start.Known && string(p.Start.Value) == o.Start {
+				return fmt.Sprintf("ps -o pid,user,stat,lstart,args -p %d", o.PID)
+			}
 		}
 	}
 	return "fuser -v " + operand(in.Lock)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -59,7 +60,8 @@ with 13 or 14 after it ended. With --on-lost warn there is only a message, and
 				return &usageError{what: "STATE and CMD are missing", verb: "run"}
 			}
 			if len(commandOf(args)) == 0 {
-				return &usageError{what: "CMD is missing: probate run " + operand(args[0]) + " -- CMD", verb: "run"}
+				return &usageError{what: "CMD is missing: probate run " + operand(args[0]) + " -- CMD",
+					verb: "run"}
 			}
 			return nil
 		},
@@ -81,7 +83,8 @@ with 13 or 14 after it ended. With --on-lost warn there is only a message, and
 		case f.onLost != "term" && f.onLost != "warn":
 			return &usageError{what: fmt.Sprintf("--on-lost %q must be term or warn", f.onLost), verb: "run"}
 		case fl.Changed("conflict-code") && (f.conflictCode < 1 || f.conflictCode > 255):
-			return &usageError{what: fmt.Sprintf("--conflict-code %d must be 1 to 255", f.conflictCode), verb: "run"}
+			return &usageError{what: fmt.Sprintf("--conflict-code %d must be 1 to 255", f.conflictCode),
+				verb: "run"}
 		case f.dieWithWrapper && !canDieWithWrapper:
 			return &usageError{what: "--die-with-wrapper is not available on this system", verb: "run"}
 		}
@@ -145,6 +148,7 @@ func (a *app) run(ctx context.Context, f runFlags, state string, argv []string) 
 	code, err := a.hold(lock, cmd, f, signals)
 	released := lock.Release()
 	if err != nil {
+		a.also(released)
 		return err
 	}
 	return a.ended(state, lock, f, code, released)
@@ -189,7 +193,8 @@ func (a *app) tellLost(lock *lockfile.Lock, cmd *exec.Cmd, f runFlags) {
 			quote(lock.State()), cause)
 		return
 	}
-	a.say("the lock of %s is lost, telling CMD (process %d) to end: %v", quote(lock.State()), cmd.Process.Pid, cause)
+	a.say("the lock of %s is lost, telling CMD (process %d) to end: %v", quote(lock.State()),
+		cmd.Process.Pid, cause)
 	terminate(cmd.Process)
 }
 
@@ -223,10 +228,24 @@ func lookCommand(name string) (string, error) {
 	switch {
 	case err == nil || errors.Is(err, exec.ErrDot):
 		return path, nil // PATH says so: the user's own word
+	case errors.Is(err, syscall.EISDIR):
+		return "", &codeError{exitCannotRun, "command", fmt.Errorf("%s is a directory", quote(name))}
 	case errors.Is(err, os.ErrPermission) || onPath(name):
-		return "", &codeError{exitCannotRun, "command", fmt.Errorf("%s is not executable (ls -l shows its mode)", quote(name))}
+		return "", &codeError{exitCannotRun, "command",
+			fmt.Errorf("%s is not executable (ls -l shows its mode)", quote(name))}
 	}
-	return "", &codeError{exitNotFound, "command", fmt.Errorf("%s was not found (command -v %s)", quote(name), quote(name))}
+	return "", &codeError{exitNotFound, "command",
+		fmt.Errorf("%s was not found (command -v %s)", quote(name), quote(name))}
+}
+
+// isShortage reports whether the system had too little of something to start any command.
+func isShortage(err error) bool {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
 }
 
 // cannotRun is the error for a command that was found and could not be started.
@@ -238,5 +257,6 @@ func cannotRun(cmd *exec.Cmd, err error) error {
 	if isFormatError(err) {
 		hint = ": a script needs a first line such as #!/bin/sh"
 	}
-	return &codeError{exitCannotRun, "command", fmt.Errorf("%s cannot be run: %w%s", quote(cmd.Path), err, hint)}
+	return &codeError{exitCannotRun, "command",
+		fmt.Errorf("%s cannot be run: %w%s", quote(cmd.Path), err, hint)}
 }

@@ -195,7 +195,7 @@ func (t *trial) filesystem() (step, error) {
 	}
 	seen := strings.Join([]string{
 		c.Filesystem + ", " + choose(c.Local, "local", "not known to be local"),
-		choose(c.OneStep, "publishes in one step ("+c.Publish+")", "does not publish in one step ("+c.Publish+")"),
+		choose(c.OneStep, "publishes", "does not publish") + " in one step (" + c.Publish + ")",
 		choose(c.Exchange, "exchange", "no exchange"),
 		choose(c.KernelLock != "none", "kernel locks ("+c.KernelLock+")", "no kernel locks"),
 		choose(c.Flush, "flushes", "does not flush"),

@@ -19,7 +19,6 @@ func (e *signalError) Error() string { return fmt.Sprintf("ended by signal: %v",
 // context; afterwards they go to the command. None is lost in between: the one lock decides.
 type relay struct {
 	incoming chan os.Signal
-	ignored  chan os.Signal
 	cancel   context.CancelCauseFunc
 
 	mu    sync.Mutex
@@ -31,16 +30,16 @@ type relay struct {
 // stay ignored, here and in the command.
 func relaySignals(ctx context.Context) (context.Context, *relay) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &relay{incoming: make(chan os.Signal, 16), ignored: make(chan os.Signal, 1), cancel: cancel}
+	r := &relay{incoming: make(chan os.Signal, 16), cancel: cancel}
 	for _, sig := range relayed {
 		if !signal.Ignored(sig) {
 			signal.Notify(r.incoming, sig)
 		}
 	}
-	// A broken pipe behind our messages must not end us while we hold a lock. Not ignored but taken:
-	// the command must not inherit it.
+	// A broken pipe behind our messages must not end us while we hold a lock, nor take the exit code
+	// away at the end: these stay taken. They are not ignored, for the command would inherit that.
 	for _, sig := range taken {
-		signal.Notify(r.ignored, sig)
+		signal.Notify(make(chan os.Signal, 1), sig)
 	}
 	go func() {
 		for sig := range r.incoming {
@@ -55,7 +54,7 @@ func (r *relay) deliver(sig os.Signal) {
 	defer r.mu.Unlock()
 	switch {
 	case r.child != nil:
-		if !terminalSends(sig) {
+		if !terminalSends(sig, r.child) {
 			r.child.Signal(sig) // fails only when it has ended
 		}
 	case r.first == nil:
@@ -77,6 +76,9 @@ func (r *relay) start(cmd *exec.Cmd, lock uintptr) error {
 	}
 	defer giveBack()
 	if err := cmd.Start(); err != nil {
+		if isShortage(err) {
+			return fmt.Errorf("start %s: %w", quote(cmd.Path), err) // ours, not the command's
+		}
 		return cannotRun(cmd, err)
 	}
 	r.child = cmd.Process
@@ -103,7 +105,6 @@ func interrupted(sig os.Signal, err error) error {
 
 func (r *relay) stop() {
 	signal.Stop(r.incoming)
-	signal.Stop(r.ignored)
 	close(r.incoming) // nothing is sent after Stop
 	r.cancel(context.Canceled)
 }

@@ -15,8 +15,6 @@ var taken []os.Signal
 
 func signalNumber(os.Signal) int { return 2 }
 
-func terminalSends(os.Signal) bool { return false }
-
 func inherit(*exec.Cmd, uintptr) (func(), error) {
 	return nil, errors.ErrUnsupported
 }
@@ -30,7 +28,3 @@ func isFormatError(error) bool { return false }
 func onPath(string) bool { return false }
 
 func newFileMode() fs.FileMode { return 0o666 }
-
-func (c *child) pause() error { return errors.ErrUnsupported }
-
-func (c *child) resume() error { return errors.ErrUnsupported }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -26,21 +25,6 @@ func signalNumber(sig os.Signal) int {
 		return int(n)
 	}
 	return 0
-}
-
-// terminalSends reports whether sig comes from the keyboard of a terminal that sends it to the whole
-// foreground process group: the command has it already.
-func terminalSends(sig os.Signal) bool {
-	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
-		return false
-	}
-	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return false
-	}
-	defer tty.Close()
-	foreground, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && foreground == syscall.Getpgrp()
 }
 
 // inherit makes the command inherit a duplicate of the lock's descriptor, at a high number: scripts
@@ -90,25 +74,3 @@ func newFileMode() fs.FileMode {
 	syscall.Umask(mask)
 	return 0o666 &^ fs.FileMode(mask)
 }
-
-// pause stops the child and returns when it is stopped.
-func (c *child) pause() error {
-	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		return err
-	}
-	for {
-		var ws syscall.WaitStatus
-		_, err := syscall.Wait4(c.pid(), &ws, syscall.WUNTRACED, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case err != nil:
-			return os.NewSyscallError("wait4", err)
-		case ws.Stopped():
-			return nil
-		default:
-			return fmt.Errorf("the child ended (%v) instead of being stopped", ws)
-		}
-	}
-}
-
-func (c *child) resume() error { return c.cmd.Process.Signal(syscall.SIGCONT) }

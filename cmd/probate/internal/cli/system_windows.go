@@ -21,9 +21,6 @@ func signalNumber(sig os.Signal) int {
 	return 0
 }
 
-// terminalSends: a console sends its events to every process that is attached to it.
-func terminalSends(os.Signal) bool { return true }
-
 // inherit makes the command inherit a duplicate of the lock's handle.
 func inherit(cmd *exec.Cmd, lock uintptr) (giveBack func(), err error) {
 	self := windows.CurrentProcess()
@@ -50,7 +47,3 @@ func isFormatError(err error) bool { return errors.Is(err, windows.ERROR_BAD_EXE
 func onPath(string) bool { return false }
 
 func newFileMode() fs.FileMode { return 0o666 }
-
-func (c *child) pause() error { return errors.ErrUnsupported }
-
-func (c *child) resume() error { return errors.ErrUnsupported }

@@ -147,15 +147,18 @@ func table(w io.Writer, rows [][]string, paint func(row, col int, cell string) s
 				width = append(width, 0)
 			}
 			row[col] = escape(cell)
+			if col == len(row)-1 {
+				continue // nothing stands behind it
+			}
 			width[col] = max(width[col], utf8.RuneCountInString(row[col]))
 		}
 	}
 	for i, row := range rows {
 		var b strings.Builder
 		for col, cell := range row {
-			pad := strings.Repeat(" ", width[col]-utf8.RuneCountInString(cell)+2)
-			if col == len(row)-1 {
-				pad = ""
+			pad := ""
+			if col < len(row)-1 {
+				pad = strings.Repeat(" ", width[col]-utf8.RuneCountInString(cell)+2)
 			}
 			if paint != nil {
 				cell = paint(i, col, cell)

@@ -94,20 +94,28 @@ func (t *trial) crash() (step, error) {
 // notProven is crash where nothing proves the death: a person must decide, which is safe but not what
 // the caller hopes for. The lock is broken, so that the test can go on.
 func (t *trial) notProven(in lockfile.Inspection) (step, error) {
-	s := step{Status: stepOff, Seen: fmt.Sprintf("child killed; judged %s (%s): a person must decide after a crash",
-		in.Verdict, in.Reason)}
-	if runtime.GOOS != "linux" {
-		s.Status, s.Seen = stepSkipped, fmt.Sprintf("child killed; judged %s (%s): this system has no probe yet",
-			in.Verdict, in.Reason)
+	s := step{Status: stepOff, Seen: fmt.Sprintf("child killed; judged %s (%s)", in.Verdict, in.Reason)}
+	if runtime.GOOS == "linux" {
+		s.Seen += ": a person must decide after a crash"
+	} else {
+		s.Status = stepSkipped
+		s.Seen += ": this system has no probe yet"
 	}
-	broken, err := lockfile.Break(t.ctx, t.state, lockfile.BreakRequest{LockID: in.LockID, Reason: "selftest",
-		EvenIfAlive: true}, lockfile.Options{})
+	broken, err := t.breakLock(in.LockID)
 	if err != nil {
 		return s, err
 	}
-	t.breaks++
 	t.tokens = append(t.tokens, broken.Fence)
 	return s, nil
+}
+
+func (t *trial) breakLock(id string) (*lockfile.Broken, error) {
+	req := lockfile.BreakRequest{LockID: id, Reason: "selftest", EvenIfAlive: true}
+	broken, err := lockfile.Break(t.ctx, t.state, req, lockfile.Options{})
+	if err == nil {
+		t.breaks++
+	}
+	return broken, err
 }
 
 // pause: a child that is stopped is alive, and not taken over.
@@ -139,7 +147,8 @@ func (t *trial) pause() (step, error) {
 	case busy.Verdict != identity.Alive || busy.LockID != held.LockID:
 		return step{}, fmt.Errorf("a stopped child was not judged alive: %w", err)
 	}
-	return step{Status: stepOK, Seen: fmt.Sprintf("child stopped; judged alive (%s); not taken over", busy.Reason)}, nil
+	return step{Status: stepOK,
+		Seen: fmt.Sprintf("child stopped; judged alive (%s); not taken over", busy.Reason)}, nil
 }
 
 // lateWrite: a person breaks the lock of the stopped child, somebody else writes, and the child wakes
@@ -149,12 +158,10 @@ func (t *trial) lateWrite() (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	broken, err := lockfile.Break(t.ctx, t.state, lockfile.BreakRequest{LockID: in.LockID, Reason: "selftest",
-		EvenIfAlive: true}, lockfile.Options{})
+	broken, err := t.breakLock(in.LockID)
 	if err != nil {
 		return step{}, err
 	}
-	t.breaks++
 	lock, err := lockfile.TryAcquire(t.state, lockfile.Options{})
 	if err != nil {
 		return step{}, err
@@ -205,7 +212,8 @@ func (t *trial) fence() (step, error) {
 	case in.Fence.Counter != last:
 		return step{}, fmt.Errorf("the counter is %d, the last token was %d", in.Fence.Counter, last)
 	case raised != fence.Token(t.takeovers+t.breaks):
-		return step{}, fmt.Errorf("the fence rose by %d in %d takeovers and breaks", raised, t.takeovers+t.breaks)
+		return step{}, fmt.Errorf("the fence rose by %d in %d takeovers and breaks", raised,
+			t.takeovers+t.breaks)
 	}
 	return step{Status: stepOK, Seen: fmt.Sprintf("only ever up: %d to %d", t.tokens[0], last)}, nil
 }
@@ -226,7 +234,8 @@ func (t *trial) log() (step, error) {
 	switch {
 	case unreadable != 0:
 		return step{}, fmt.Errorf("lines of the log that cannot be read: %d", unreadable)
-	case count["takeover"] != t.takeovers || count["break"] != t.breaks || len(entries) != t.takeovers+t.breaks:
+	case count["takeover"] != t.takeovers || count["break"] != t.breaks ||
+		len(entries) != t.takeovers+t.breaks:
 		return step{}, fmt.Errorf("the log has %v, and there were %d takeovers and %d breaks",
 			count, t.takeovers, t.breaks)
 	}

@@ -70,10 +70,12 @@ func (a *app) write(ctx context.Context, state string, w waiting) error {
 		return signals.or(err)
 	}
 	err = a.writeUnder(ctx, lock, state, signals)
-	if released := lock.Release(); err == nil {
-		err = released
+	released := lock.Release()
+	if err != nil {
+		a.also(released)
+		return err
 	}
-	return err
+	return released
 }
 
 func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *relay) error {

@@ -1,0 +1,480 @@
+//go:build !plan9
+
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// faulty is a directory in which single steps can be made to fail, or to find that something has
+// happened before them. A step is named by its call and the kind of its file: "create temp",
+// "lock name", "write unnamed".
+type faulty struct {
+	vfs.Dir
+	before func(step string) error
+	steps  []string // all that came by
+	reads  []string // what the next reads see
+}
+
+func (d *faulty) step(call, name string) error {
+	if name != "S.fence" && name != "unnamed" && name != "dir" {
+		name = "temp"
+	}
+	step := call + " " + strings.Replace(name, "S.fence", "name", 1)
+	d.steps = append(d.steps, step)
+	if d.before == nil {
+		return nil
+	}
+	if err := d.before(step); err != nil {
+		return &fs.PathError{Op: call, Path: filepath.Join(d.Path(), name), Err: err}
+	}
+	return nil
+}
+
+func (d *faulty) file(name string, f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFile{f, d, name}, nil
+}
+
+func (d *faulty) Open(name string, a vfs.Access) (vfs.File, error) {
+	if err := d.step("open", name); err != nil {
+		return nil, err
+	}
+	f, err := d.Dir.Open(name, a)
+	return d.file(name, f, err)
+}
+
+func (d *faulty) Create(name string, mode fs.FileMode) (vfs.File, error) {
+	if err := d.step("create", name); err != nil {
+		return nil, err
+	}
+	f, err := d.Dir.Create(name, mode)
+	return d.file(name, f, err)
+}
+
+func (d *faulty) CreateUnnamed(mode fs.FileMode) (vfs.File, error) {
+	if err := d.step("create", "unnamed"); err != nil {
+		return nil, err
+	}
+	f, err := d.Dir.CreateUnnamed(mode)
+	return d.file("unnamed", f, err)
+}
+
+func (d *faulty) LinkUnnamed(f vfs.File, name string) error {
+	if err := d.step("link", "unnamed"); err != nil {
+		return err
+	}
+	return d.Dir.LinkUnnamed(f.(*faultyFile).File, name)
+}
+
+func (d *faulty) Link(old, new string) error {
+	if err := d.step("link", old); err != nil {
+		return err
+	}
+	return d.Dir.Link(old, new)
+}
+
+func (d *faulty) RenameNoReplace(old, new string) error {
+	if err := d.step("rename", old); err != nil {
+		return err
+	}
+	return d.Dir.RenameNoReplace(old, new)
+}
+
+func (d *faulty) Rename(old, new string) error { panic("a counter is never replaced") }
+
+func (d *faulty) Remove(name string) error {
+	if err := d.step("remove", name); err != nil {
+		return err
+	}
+	return d.Dir.Remove(name)
+}
+
+func (d *faulty) Stat(name string) (vfs.Info, error) {
+	if err := d.step("stat", name); err != nil {
+		return vfs.Info{}, err
+	}
+	return d.Dir.Stat(name)
+}
+
+func (d *faulty) Sync() error {
+	if err := d.step("flush", "dir"); err != nil {
+		return err
+	}
+	return d.Dir.Sync()
+}
+
+type faultyFile struct {
+	vfs.File
+	d    *faulty
+	name string
+}
+
+func (f *faultyFile) ReadAt(b []byte, off int64) (int, error) {
+	if err := f.d.step("read", f.name); err != nil {
+		return 0, err
+	}
+	if len(f.d.reads) > 0 {
+		n := copy(b, f.d.reads[0])
+		f.d.reads = f.d.reads[1:]
+		return n, io.EOF
+	}
+	return f.File.ReadAt(b, off)
+}
+
+func (f *faultyFile) WriteAt(b []byte, off int64) (int, error) {
+	if err := f.d.step("write", f.name); err != nil {
+		n, _ := f.File.WriteAt(b[:7], off) // and tears what was there
+		return n, err
+	}
+	return f.File.WriteAt(b, off)
+}
+
+func (f *faultyFile) Stat() (vfs.Info, error) {
+	if err := f.d.step("fstat", f.name); err != nil {
+		return vfs.Info{}, err
+	}
+	return f.File.Stat()
+}
+
+func (f *faultyFile) Sync() error {
+	if err := f.d.step("flush", f.name); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f *faultyFile) Lock(kind vfs.LockKind) error {
+	if err := f.d.step("lock", f.name); err != nil {
+		return err
+	}
+	return f.File.Lock(kind)
+}
+
+func (f *faultyFile) Unlock(kind vfs.LockKind) error {
+	if err := f.d.step("unlock", f.name); err != nil {
+		return err
+	}
+	return f.File.Unlock(kind)
+}
+
+func newFaulty(t *testing.T, opts Options) (*Counter, *faulty, string) {
+	t.Helper()
+	c, path := newCounter(t, opts)
+	d := &faulty{Dir: c.dir}
+	c.dir = d
+	return c, d, path
+}
+
+// unsupported makes the steps that match pattern fail as on a system that lacks them.
+func unsupported(pattern string) func(string) error {
+	re := regexp.MustCompile("^(" + pattern + ")$")
+	return func(step string) error {
+		if re.MatchString(step) {
+			return errors.ErrUnsupported
+		}
+		return nil
+	}
+}
+
+// Every way to create the file gives the same file, leaves nothing else, and keeps to its order: full,
+// flushed, named, directory flushed.
+func TestCreateEachWay(t *testing.T) {
+	const named = "lock temp,write temp,flush temp,"
+	for lacks, order := range map[string]string{
+		"create unnamed":           named + "rename temp,fstat temp,flush dir",
+		"link unnamed":             named + "rename temp,fstat temp,flush dir",
+		"create unnamed|flush dir": named + "rename temp,fstat temp,flush dir",
+		"create unnamed|rename temp": named + "rename temp,link temp,remove temp,fstat temp," +
+			"flush dir",
+		"create unnamed|(rename|link) temp": named + "rename temp,link temp," +
+			"create name,lock name,write name,flush name,remove temp,fstat name,flush dir",
+	} {
+		t.Run(lacks, func(t *testing.T) {
+			c, d, path := newFaulty(t, Options{})
+			d.before = unsupported(lacks)
+			if now, err := up(c); now != 1 || err != nil {
+				if errors.Is(err, errors.ErrUnsupported) && os.PathSeparator != '/' {
+					t.Skip(err)
+				}
+				t.Fatalf("%d, %v", now, err)
+			}
+			if got := read(t, path); got != string(encode(1)) {
+				t.Fatalf("%q", got)
+			}
+			if all := strings.Join(d.steps, ","); !strings.Contains(all, order) {
+				t.Errorf("the steps %q are not among %q", order, all)
+			}
+			only(t, path)
+		})
+	}
+}
+
+// A raise is on disk before it returns: the number each time, the name once for each Counter, as its
+// creator may have died before it was.
+func TestRaiseIsFlushed(t *testing.T) {
+	c, d, path := newFaulty(t, Options{})
+	check(t, os.WriteFile(path, encode(0), 0o600))
+	for _, order := range []string{"write name,fstat name,flush name,flush dir,stat name",
+		"write name,fstat name,flush name,stat name"} {
+		d.steps = nil
+		_, err := up(c)
+		check(t, err)
+		if all := strings.Join(d.steps, ","); !strings.Contains(all, order) {
+			t.Errorf("the steps %q are not among %q", order, all)
+		}
+	}
+}
+
+// A step that fails says so, with the path and its own reason; nothing half-made has the name, and
+// nothing else is left. Afterwards everything works.
+func TestEveryStepFails(t *testing.T) {
+	reasons := []error{syscall.ENOSPC, syscall.EIO, syscall.EROFS}
+	for _, way := range []string{"nothing", "create unnamed", "create unnamed|rename temp",
+		"create unnamed|rename temp|link temp"} {
+		// First find the steps.
+		c, d, _ := newFaulty(t, Options{})
+		d.before = unsupported(way)
+		if _, err := up(c); err != nil {
+			t.Skip(err)
+		}
+		for i, step := range d.steps {
+			if strings.HasPrefix(step, "remove") {
+				continue // the one step whose failure leaves something behind
+			}
+			for _, reason := range reasons {
+				c, d, path := newFaulty(t, Options{Floor: func() (Token, error) { return 0, nil }})
+				without := unsupported(way)
+				count := 0
+				d.before = func(s string) error {
+					count++
+					if count == i+1 {
+						return reason
+					}
+					return without(s)
+				}
+				_, err := up(c)
+				name := fmt.Sprintf("without %s, step %d (%s), %v", way, i, step, reason)
+				if !errors.Is(err, reason) {
+					t.Errorf("%s: got %v", name, err)
+					continue
+				}
+				if !strings.HasPrefix(err.Error(), "fence: ") || !strings.Contains(err.Error(), path) {
+					t.Errorf("%s: an error without step or path: %v", name, err)
+				}
+				only(t, path)
+				before := c.seen.Load()
+				d.before = nil
+				if now, err := up(c); err != nil || now <= Token(before) {
+					t.Errorf("%s: afterwards %d, %v (seen %d)", name, now, err, before)
+				}
+				only(t, path)
+			}
+		}
+	}
+}
+
+// A read beside a write may see some digits of one number and some of the other, or a file that is
+// shorter than its write. It is read again.
+func TestTornReads(t *testing.T) {
+	for _, torn := range [][]string{
+		{"00000000000000019999\n"},
+		{"00000000000000000000\n", "00000000000000019999\n"},
+		{""}, {"0"}, {"9999", "00"},
+	} {
+		c, d, path := newFaulty(t, Options{})
+		check(t, os.WriteFile(path, encode(9999), 0o600))
+		d.reads = torn
+		if now, err := c.Current(); now != 9999 || err != nil || len(d.reads) != 0 {
+			t.Errorf("%q: %d, %v", torn, now, err)
+		}
+	}
+}
+
+// What others do between two steps: they take the name first, sweep the temporary file, delete the file
+// that was just made. Each ends in a counter that works.
+func TestOthersBetweenSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		lacks, step string
+		do          func(dir string) error
+		want        Token
+	}{
+		"taken, unnamed":           {"nothing", "link unnamed", take, 8},
+		"taken, rename":            {"create unnamed", "rename temp", take, 8},
+		"taken, link":              {"create unnamed|rename temp", "link temp", take, 8},
+		"taken, in place":          {"create unnamed|rename temp|link temp", "create name", take, 8},
+		"swept before the lock":    {"create unnamed", "lock temp", sweep, 1},
+		"swept before the publish": {"create unnamed", "rename temp", sweep, 1},
+		"swept before the link":    {"create unnamed|rename temp", "link temp", sweep, 1},
+		"deleted before the lock":  {"nothing", "lock name", forget, 1},
+		"deleted before the look":  {"nothing", "stat name", forget, 1},
+		"replaced before the lock": {"nothing", "lock name", replace, 8},
+		"replaced before the look": {"nothing", "stat name", replace, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if os.PathSeparator != '/' {
+				t.Skip("open files cannot be taken away here")
+			}
+			counter, d, path := newFaulty(t, Options{})
+			without, done := unsupported(c.lacks), false
+			d.before = func(s string) error {
+				if s == c.step && !done {
+					done = true
+					check(t, c.do(d.Path()))
+				}
+				return without(s)
+			}
+			if strings.HasSuffix(c.step, "name") && c.lacks == "nothing" {
+				check(t, os.WriteFile(path, []byte("2\n"), 0o600))
+			}
+			if now, err := up(counter); now != c.want || err != nil {
+				t.Fatalf("%d, %v; steps %q", now, err, d.steps)
+			}
+			if !done {
+				t.Fatalf("no step %q in %q", c.step, d.steps)
+			}
+			only(t, path)
+		})
+	}
+}
+
+func take(dir string) error {
+	return os.WriteFile(filepath.Join(dir, "S.fence"), []byte("7\n"), 0o600)
+}
+
+func forget(dir string) error { return os.Remove(filepath.Join(dir, "S.fence")) }
+
+func replace(dir string) error { return errors.Join(forget(dir), take(dir)) }
+
+func sweep(dir string) error {
+	temps, err := filepath.Glob(filepath.Join(dir, "*.tmp"))
+	if len(temps) != 1 {
+		return fmt.Errorf("temporary files: %q", temps)
+	}
+	return errors.Join(err, os.Remove(temps[0]))
+}
+
+// A file that somebody always deletes or replaces ends in an error, and so does a network filesystem
+// that always says ESTALE; once in a while it is looked at again.
+func TestBounds(t *testing.T) {
+	if os.PathSeparator != '/' {
+		t.Skip("open files cannot be deleted here")
+	}
+	c, d, _ := newFaulty(t, Options{})
+	d.before = func(s string) error {
+		if s == "stat name" {
+			return forget(d.Path())
+		}
+		return nil
+	}
+	if _, err := up(c); err == nil || !strings.Contains(err.Error(), "again and again") {
+		t.Errorf("%v", err)
+	}
+	opened := strings.Count(strings.Join(d.steps, ","), "open name")
+	if opened != attempts {
+		t.Errorf("%d tries, want %d", opened, attempts)
+	}
+	for times, works := range map[int]bool{1: true, staleAttempts - 1: true, 1 << 30: false} {
+		c, d, _ := newFaulty(t, Options{})
+		left := times
+		d.before = func(s string) error {
+			if left > 0 && s == "open name" {
+				left--
+				return syscall.ESTALE
+			}
+			return nil
+		}
+		_, err := c.Current()
+		if works != (err == nil) || !works && !errors.Is(err, syscall.ESTALE) {
+			t.Errorf("Current after %d: %v", times, err)
+		}
+		left = times
+		_, err = up(c)
+		if works != (err == nil) || !works && !errors.Is(err, syscall.ESTALE) {
+			t.Errorf("Hold after %d: %v", times, err)
+		}
+	}
+}
+
+// No kernel locks: refused, with the name of the file, unless the caller takes the risk; then one
+// Counter still has one gate.
+func TestWithoutKernelLocks(t *testing.T) {
+	c, d, path := newFaulty(t, Options{})
+	d.before = unsupported("lock .*")
+	_, err := up(c)
+	want(t, err, errors.ErrUnsupported)
+	if !strings.Contains(err.Error(), path) {
+		t.Errorf("%v", err)
+	}
+	only(t, path)
+	c, d, path = newFaulty(t, Options{WithoutKernelLock: true})
+	d.before = unsupported("(un)?lock .*|create unnamed")
+	g, err := c.TryHold()
+	check(t, err)
+	_, err = c.TryHold()
+	want(t, err, ErrGateBusy)
+	check(t, g.Raise(1))
+	check(t, g.Release())
+	if now, err := up(c); now != 2 || err != nil {
+		t.Fatalf("%d, %v", now, err)
+	}
+	only(t, path)
+	// A failed try gives the gate back.
+	check(t, os.WriteFile(path, nil, 0o600))
+	for range 2 {
+		_, err = c.TryHold()
+		want(t, err, ErrDamaged)
+	}
+}
+
+// What is no counter for sure is left alone by repairs.
+func TestRepairLeavesDataAlone(t *testing.T) {
+	if os.PathSeparator != '/' {
+		t.Skip("needs links")
+	}
+	floor := Options{Floor: func() (Token, error) { return 5, nil }}
+	c, path := newCounter(t, floor)
+	victim := filepath.Join(filepath.Dir(path), "victim")
+	for name, plant := range map[string]func() error{
+		"hard link": func() error { return os.Link(victim, path) },
+		"symlink":   func() error { return os.Symlink("victim", path) },
+		"dangling":  func() error { return os.Symlink("nothing", path) },
+		"directory": func() error { return os.Mkdir(path, 0o700) },
+		"FIFO":      func() error { return mkfifo(path) },
+		"large": func() error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 5<<30))
+		},
+	} {
+		check(t, os.WriteFile(victim, []byte("somebody's data"), 0o600))
+		check(t, plant())
+		before, err := os.Lstat(path)
+		check(t, err)
+		_, err = c.Current()
+		want(t, err, ErrDamaged)
+		_, err = c.TryHold()
+		want(t, err, ErrDamaged)
+		if !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+		after, err := os.Lstat(path)
+		check(t, err)
+		if read(t, victim) != "somebody's data" || before.Size() != after.Size() ||
+			before.Mode() != after.Mode() {
+			t.Errorf("%s: changed", name)
+		}
+		check(t, os.Remove(path))
+	}
+}

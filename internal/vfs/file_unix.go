@@ -1,0 +1,104 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package vfs
+
+import (
+	"io"
+	"io/fs"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxIO is the largest piece of one read or write: some systems refuse more than 2 GiB.
+const maxIO = 1 << 30
+
+type osFile struct {
+	path     string
+	writable bool
+	flocked  atomic.Bool // holds its flock: testing it would give it up
+	fd       descriptor
+}
+
+func (f *osFile) Handle() uintptr { return f.fd.handle() }
+func (f *osFile) Close() error    { return pathError("close", f.path, f.fd.close()) }
+
+func (f *osFile) on(op string, fn func(fd int) error) error {
+	return pathError(op, f.path, f.fd.use(fn))
+}
+
+func (f *osFile) ReadAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		var m int
+		err := f.fd.use(func(fd int) (err error) {
+			m, err = unix.Pread(fd, p[n:min(len(p), n+maxIO)], off+int64(n))
+			return err
+		})
+		if err != nil {
+			return n, pathError("read", f.path, err)
+		}
+		if m <= 0 {
+			return n, io.EOF
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func (f *osFile) WriteAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		var m int
+		err := f.fd.use(func(fd int) (err error) {
+			m, err = unix.Pwrite(fd, p[n:min(len(p), n+maxIO)], off+int64(n))
+			return err
+		})
+		if err == nil && m <= 0 {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return n, pathError("write", f.path, err)
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func (f *osFile) Append(p []byte) (n int, err error) {
+	for n < len(p) {
+		var m int
+		err := f.fd.use(func(fd int) (err error) {
+			m, err = unix.Write(fd, p[n:min(len(p), n+maxIO)])
+			return err
+		})
+		if err == nil && m <= 0 {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return n, pathError("append", f.path, err)
+		}
+		n += m
+	}
+	return n, nil
+}
+
+func (f *osFile) Stat() (Info, error) {
+	var st unix.Stat_t
+	if err := f.on("stat", func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
+		return Info{}, err
+	}
+	return info(&st), nil
+}
+
+func (f *osFile) Chmod(mode fs.FileMode) error {
+	return f.on("chmod", func(fd int) error { return unix.Fchmod(fd, uint32(mode.Perm())) })
+}
+
+func (f *osFile) Chown(uid, gid int) error {
+	return f.on("chown", func(fd int) error { return unix.Fchown(fd, uid, gid) })
+}
+
+func (f *osFile) Truncate(size int64) error {
+	return f.on("truncate", func(fd int) error { return unix.Ftruncate(fd, size) })
+}
+
+func (f *osFile) Sync() error { return f.on("flush", flush) }

@@ -1,0 +1,262 @@
+//go:build amd64 || arm64
+
+package lockfile_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe/probetest"
+	"golang.org/x/sys/unix"
+)
+
+// crashing is something to be killed in, before every step that changes the disk.
+type crashing struct {
+	name string
+	// before prepares the state, and returns the largest number that was handed out there.
+	before func(t *testing.T, state string) (used int)
+	knobs  knobs
+	verbs  []string
+	// fails are steps that this filesystem shall not be able to do, by the beginning of their text.
+	fails map[string]syscall.Errno
+}
+
+// flushed makes the steps the same every time: nothing is flushed by a timer.
+var flushed = knobs{Durability: lockfile.FlushFirst}
+
+func abandoned(t *testing.T, state string) int {
+	_, token := abandon(t, state)
+	return token
+}
+
+// abandonedOften leaves a log whose last line is torn.
+func abandonedOften(t *testing.T, state string) int {
+	abandon(t, state)
+	_, token := abandon(t, state)
+	f, err := os.OpenFile(state+".recovery.log", os.O_APPEND|os.O_WRONLY, 0)
+	noError(t, err)
+	_, err = f.WriteString(`{"at":"2026-11-30T06:39:2`)
+	noError(t, err)
+	noError(t, f.Close())
+	return token
+}
+
+var crashings = []crashing{
+	{name: "first tenure", knobs: flushed, verbs: []string{"acquire", "write one", "write two", "release"},
+		before: func(*testing.T, string) int { return 0 }},
+	{name: "takeover", before: abandoned, knobs: flushed, verbs: []string{"acquire", "release"}},
+	{name: "takeover without exchange", before: abandonedOften, knobs: flushed, verbs: []string{"acquire"},
+		fails: map[string]syscall.Errno{"exchange": unix.EINVAL}},
+	{name: "takeover without renames", before: abandoned, verbs: []string{"acquire"}, knobs: flushed,
+		fails: map[string]syscall.Errno{"exchange": unix.ENOSYS, "rename-noreplace": unix.ENOSYS}},
+	{name: "takeover in place", before: abandoned, verbs: []string{"acquire"}, knobs: flushed,
+		fails: map[string]syscall.Errno{"exchange": unix.ENOSYS, "rename-noreplace": unix.ENOSYS,
+			"link": unix.EPERM}},
+	{name: "recover", before: abandonedOften, knobs: flushed, verbs: []string{"recover"}},
+	{name: "number of its own", before: abandoned, verbs: []string{"acquire"},
+		knobs: knobs{Durability: lockfile.FlushFirst, FreshToken: true}},
+}
+
+// Whoever is killed, and wherever, in the middle of a write too: the record is absent or whole, the next one acquires without a
+// person, nothing is left over, and no number is given twice. (I3, I4, I6, I7)
+func TestKilledAtEveryStep(t *testing.T) {
+	for _, c := range crashings {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			points := 0
+			for n := 1; ; n++ {
+				survived := false
+				if !t.Run(fmt.Sprint(n), func(t *testing.T) { survived = c.killAt(t, n) }) || survived {
+					break
+				}
+				if points++; testing.Short() {
+					n += 4
+				}
+			}
+			if points < 3 {
+				t.Errorf("only %d places to be killed at", points)
+			}
+			t.Logf("killed at %d places", points)
+		})
+	}
+}
+
+// killAt kills before change n, and looks at what is left. It reports whether there was no such change.
+func (c *crashing) killAt(t *testing.T, n int) (survived bool) {
+	state := newState(t)
+	used := c.before(t, state)
+	child := startActor(t, state, c.knobs)
+	k := newTap(t, child, filepath.Dir(state), child.Ask("tap"))
+	acked := "nothing"
+	point := countdown{n: n, fails: c.fails}
+	for _, verb := range c.verbs {
+		child.Send(verb)
+		k.run(func(s step) syscall.Errno { return point.decide(t, s) })
+		if point.reached {
+			break
+		}
+		reply := child.Line()
+		if word, _, _ := strings.Cut(reply, " "); word != "ok" && word != "held" {
+			t.Fatalf("%s: %s", verb, reply)
+		}
+		if text, ok := strings.CutPrefix(verb, "write "); ok {
+			acked = text
+		}
+	}
+	child.Kill()
+	c.aftermath(t, state, used, acked)
+	return !point.reached
+}
+
+// countdown is the way to the n-th place to be killed at: before every change, and in the middle of
+// every write.
+type countdown struct {
+	n       int
+	reached bool
+	fails   map[string]syscall.Errno
+}
+
+func (c *countdown) decide(t probetest.TB, s step) syscall.Errno {
+	for text, errno := range c.fails {
+		if strings.HasPrefix(s.text, text+" ") {
+			return errno
+		}
+	}
+	if !s.changes() {
+		return 0
+	}
+	if c.n--; c.n == 0 {
+		t.Logf("killed before it could %s", s.text)
+		c.reached = true
+		return killHere
+	}
+	if !s.writes() {
+		return 0
+	}
+	if c.n--; c.n == 0 {
+		t.Logf("killed half-way through %s", s.text)
+		s.half(t)
+		c.reached = true
+		return killHere
+	}
+	return 0
+}
+
+func (c *crashing) aftermath(t *testing.T, state string, used int, acked string) {
+	if odd := leftovers(t, state); len(odd) > 3 {
+		t.Errorf("left over at once: %q", odd)
+	}
+	in := inspect(t, state)
+	switch {
+	case in.Verdict == identity.Free:
+	case in.Verdict == identity.Gone && (in.Format == "record-v2" || in.Reason == identity.RecordOrphaned):
+		used = max(used, int(in.Fence.Record))
+	default:
+		t.Errorf("the record is %v (%s)", in.Finding, in.Format)
+	}
+	switch text, err := os.ReadFile(state); {
+	case acked == "nothing" && (err != nil || string(text) == "one"):
+	case acked == "one" && (string(text) == "one" || string(text) == "two"):
+	case acked == string(text):
+	default:
+		t.Errorf("the state is %q, %v; acknowledged was %q", text, err, acked)
+	}
+	next := startActor(t, state)
+	_, token, recovered := tenureOf(t, next.Ask("acquire 10s"))
+	if token < used || recovered && token <= used || token != counterOf(t, state) {
+		t.Errorf("fence %d, recovered %v, counter %d: %d was handed out before", token, recovered,
+			counterOf(t, state), used)
+	}
+	expect(t, next, "write after", "ok")
+	expect(t, next, "release", "ok")
+	noLeftovers(t, state)
+	if notes := inspect(t, state).Notes; len(notes) != 0 {
+		t.Errorf("nothing of note happened, and yet: %q", notes)
+	}
+	_, unreadable, err := lockfile.ReadLog(state, lockfile.Options{})
+	if noError(t, err); unreadable > 2 { // the one that was there before, and the one of the killed
+		t.Errorf("%d lines of the log cannot be read", unreadable)
+	}
+	if c.knobs.FreshToken {
+		return // numbers that were not taken over are not in the log
+	}
+	fencesGrow(t, state, token)
+}
+
+// A person who breaks a living holder's lock is killed on the way: the holder has its lock, or is told
+// that it is fenced, and can clear up; it never commits after the counter was raised. (I2, I4)
+func TestBreakerKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
+	var ends []string
+	for n, survived := 1, false; !survived; n++ {
+		survived = !t.Run(fmt.Sprint(n), func(t *testing.T) {
+			var end string
+			end, survived = breakerKilledAt(t, n)
+			ends = append(ends, end)
+		}) || survived
+	}
+	ends = slices.Compact(ends)
+	if !slices.Equal(ends, []string{"has it", "fenced", "broken"}) {
+		t.Errorf("from step to step the holder %q", ends)
+	}
+}
+
+func breakerKilledAt(t *testing.T, n int) (end string, survived bool) {
+	state := newState(t)
+	holder := startActor(t, state)
+	id, _, _ := tenureOf(t, holder.Ask("acquire"))
+	expect(t, holder, "write held", "ok")
+	breaker := startActor(t, state, flushed)
+	survived = killBefore(t, breaker, state, "break "+id, n)
+	in := inspect(t, state)
+	switch {
+	case in.Verdict == identity.Alive && in.LockID == id && in.Fence.Counter == 0:
+		end = "has it"
+		expect(t, holder, "write late", "ok")
+		expect(t, holder, "release", "ok")
+	case in.Verdict == identity.Alive && in.LockID == id:
+		end = "fenced"
+		wantText(t, strings.Join(in.Notes, "\n"), "the counter is above the record")
+		expect(t, holder, "write late", "fenced")
+		expect(t, holder, "release", "fenced")
+		if in := inspect(t, state); in.Verdict != identity.Free {
+			t.Errorf("after the release: %v", in.Finding)
+		}
+	default:
+		end = "broken"
+		expect(t, holder, "write late", "fenced")
+		expect(t, holder, "release", "fenced")
+	}
+	if text := content(t, state); (text == "late") != (end == "has it") {
+		t.Errorf("the state is %q, the holder %s", text, end)
+	}
+	next := startActor(t, state)
+	if _, token, _ := tenureOf(t, next.Ask("acquire 10s")); token == 0 && end != "has it" {
+		t.Errorf("fence %d again", token)
+	}
+	expect(t, next, "release", "ok")
+	noLeftovers(t, state)
+	return end, survived
+}
+
+// killBefore kills a child before change n of a verb. It reports whether there was no such change.
+func killBefore(t *testing.T, child *probetest.Child, state, verb string, n int) (survived bool) {
+	t.Helper()
+	k := newTap(t, child, filepath.Dir(state), child.Ask("tap"))
+	child.Send(verb)
+	point := countdown{n: n}
+	k.run(func(s step) syscall.Errno { return point.decide(t, s) })
+	if !point.reached {
+		if said := child.Line(); said != "ok" {
+			t.Fatalf("%s: %s", verb, said)
+		}
+	}
+	return !point.reached
+}

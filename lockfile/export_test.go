@@ -1,0 +1,55 @@
+package lockfile
+
+import (
+	"time"
+
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/probe"
+)
+
+// Decoded is what the codec makes of the content of a lock file.
+type Decoded struct {
+	Reason identity.Reason // why it cannot be used, "" for a record
+	Torn   bool
+	Detail error
+	Claim  identity.Claim // of a record
+	Lease  string
+
+	record *record
+}
+
+// DecodeRecord decodes the content of a lock file.
+func DecodeRecord(content []byte) Decoded {
+	r, f := decode(content)
+	if (r == nil) == (f == nil) {
+		panic("exactly one of record and flaw must be there")
+	}
+	if f != nil {
+		return Decoded{Reason: f.reason, Torn: f.torn(), Detail: f.detail}
+	}
+	return Decoded{Claim: r.claim(), Lease: r.Lease, record: r}
+}
+
+// Encode encodes a decoded record again.
+func (d Decoded) Encode() ([]byte, error) { return d.record.encode() }
+
+// NewRecord encodes the record that a process described by sys would write now.
+func NewRecord(opts Options, sys probe.System, program string) ([]byte, error) {
+	fs := sys.Filesystem(0)
+	file := identity.FileID{FS: known(fs.Type), ID: known(fs.ID), Inode: 12345}
+	r, err := newRecord(opts, sys, file, fs, vfs.LockOFD, 7)
+	if err != nil {
+		return nil, err
+	}
+	if program != "" {
+		r.Program = labelled(program)
+	}
+	return r.encode()
+}
+
+// LegacyHostID is the host id that programs in other languages write.
+func LegacyHostID(host probe.Host) string { return legacyHostID(host) }
+
+// FormatTime formats a time as records have it.
+func FormatTime(t time.Time) string { return formatTime(t) }

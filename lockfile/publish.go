@@ -1,0 +1,149 @@
+package lockfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+
+	"github.com/probate-dev/probate/fence"
+)
+
+// acquireFree publishes a record where there is none. errMoved says that somebody was faster.
+func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
+	if p.opts.FreshToken {
+		return p.acquireFresh(ctx, wait)
+	}
+	token, err := p.openFence(ctx, wait)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := p.publish(token)
+	if err != nil {
+		return nil, err
+	}
+	// The counter moves only under a takeover or break. One that went on while this record was being
+	// published may have thought this lock's name free: begin again.
+	now, err := p.counter.Current()
+	if err == nil && now == token {
+		lock.flushLater()
+		return lock, nil
+	}
+	if e := lock.withdraw(wait); e != nil {
+		return nil, e
+	}
+	if err != nil {
+		return nil, p.failed(opAcquire, "read the fence again", p.fenceName(), err)
+	}
+	return nil, errMoved
+}
+
+// acquireFresh is acquireFree with a number of its own for this tenure: in one hold of the gate the
+// record is published with the next number, and then the counter raised to it.
+func (p *place) acquireFresh(ctx context.Context, wait bool) (*Lock, error) {
+	gate, err := p.gate(ctx, opAcquire, wait)
+	if err != nil {
+		return nil, err
+	}
+	defer gate.Release()
+	token, err := gate.Current()
+	if err != nil {
+		return nil, p.failed(opAcquire, "read the fence", p.fenceName(), err)
+	}
+	lock, err := p.publish(token + 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := gate.Raise(token + 1); err != nil {
+		if e := lock.releaseUnder(gate); e != nil && !errors.Is(e, ErrLost) {
+			err = errors.Join(err, e)
+		}
+		return nil, p.failed(opAcquire, "raise the fence", p.fenceName(), err)
+	}
+	lock.flushLater()
+	return lock, nil
+}
+
+// publish makes a record with that number and gives it its name.
+func (p *place) publish(token fence.Token) (*Lock, error) {
+	d, err := p.newDraft(opAcquire, token)
+	if err != nil {
+		return nil, err
+	}
+	switch err := d.publish(); {
+	case err == nil:
+		return newLock(p, d, token, nil), nil
+	case errors.Is(err, fs.ErrExist), errors.Is(err, errSwept):
+		d.discard()
+		return nil, errMoved
+	default:
+		d.discard()
+		return nil, p.failed(opAcquire, "publish the record", p.lockName(), err)
+	}
+}
+
+// openFence reads the counter. One that is missing or damaged is made or repaired under the gate, and
+// so is one that is below the recovery log when this process reads it for the first time: somebody put
+// an old file back.
+func (p *place) openFence(ctx context.Context, wait bool) (fence.Token, error) {
+	info, err := p.dir.Stat(p.fenceName())
+	if err == nil && info.Mode.IsRegular() {
+		token, err := p.counter.Current()
+		switch {
+		case err == nil && !firstRead(info.Device, info.Inode):
+			return token, nil
+		case err == nil:
+			logged, err := p.lastLoggedFence()
+			if err != nil {
+				return 0, p.failed(opAcquire, "read the recovery log", p.logName(), err)
+			}
+			if logged <= token {
+				return token, nil
+			}
+		case !errors.Is(err, fence.ErrDamaged) && !errors.Is(err, fs.ErrNotExist):
+			return 0, p.failed(opAcquire, "read the fence", p.fenceName(), err)
+		}
+	}
+	gate, err := p.gate(ctx, opAcquire, wait)
+	if err != nil {
+		return 0, err
+	}
+	defer gate.Release()
+	token, err := gate.Current()
+	if err != nil {
+		return 0, p.failed(opAcquire, "read the fence", p.fenceName(), err)
+	}
+	logged, err := p.loggedFence()
+	if err != nil {
+		return 0, p.failed(opAcquire, "read the recovery log", p.logName(), err)
+	}
+	if logged > token {
+		if err := gate.Raise(logged); err != nil {
+			return 0, p.failed(opAcquire, "raise the fence", p.fenceName(), err)
+		}
+		p.opts.log().Warn("fence repaired", "path", p.path(p.fenceName()), "was", token.String(),
+			"now", logged)
+		token = logged
+	}
+	return token, nil
+}
+
+// fencesRead remembers which fences this process has compared with their logs.
+var fencesRead struct {
+	sync.Mutex
+	seen map[[2]uint64]bool
+}
+
+func firstRead(device, inode uint64) bool {
+	fencesRead.Lock()
+	defer fencesRead.Unlock()
+	key := [2]uint64{device, inode}
+	if fencesRead.seen[key] {
+		return false
+	}
+	if fencesRead.seen == nil {
+		fencesRead.seen = map[[2]uint64]bool{}
+	}
+	fencesRead.seen[key] = true
+	return true
+}

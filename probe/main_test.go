@@ -1,0 +1,9 @@
+package probe_test
+
+import (
+	"testing"
+
+	"github.com/probate-dev/probate/probe/probetest"
+)
+
+func TestMain(m *testing.M) { probetest.Run(m) }

@@ -1,0 +1,6 @@
+// Package bench compares Probate with other lock files. It is a module of its own, so that the
+// toolkit does not depend on what it is compared with.
+//
+//	go test -bench .            # how long one lock takes
+//	go run ./contend            # what eight contenders do to one dead owner's lock
+package bench

@@ -1,0 +1,131 @@
+#!/bin/bash
+# check.sh [STEP…]: everything that CI checks, one step after the other, or the steps named. It stops
+# at the first that fails and says which. `check.sh -l` lists the steps. What they need is in
+# scripts/README.md; scripts/tools.sh installs it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+STATICCHECK=v0.8.2 # honnef.co/go/tools
+ACTIONLINT=v1.7.12 # github.com/rhysd/actionlint
+TARGETS=(linux/amd64 linux/386 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
+	openbsd/amd64 netbsd/amd64)
+STEPS=(test selftest gofmt modules vet staticcheck shell workflows race 386 arches wine examples fuzz
+	contend soak)
+
+# First the test command of the README, exactly. Skips are compared in the run under the race
+# detector, which starts the same tests.
+step_test() { go test ./...; }
+
+step_selftest() {
+	go run ./cmd/probate selftest
+	go run ./cmd/probate selftest --json | jq -e . >/dev/null
+}
+
+step_gofmt() {
+	local bad
+	bad=$(gofmt -l .)
+	[ -z "$bad" ] || fail "run gofmt -w on: $bad"
+}
+
+step_modules() {
+	go mod verify
+	go mod tidy -diff
+	(cd scripts/bench && go mod verify && go mod tidy -diff)
+}
+
+step_vet() {
+	local target
+	for target in "${TARGETS[@]}"; do
+		echo "  $target"
+		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet ./...
+		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build -o "$scratch/probate" ./cmd/probate
+	done
+	(cd scripts/bench && go vet ./...)
+}
+
+step_staticcheck() {
+	local os
+	tool honnef.co/go/tools/cmd/staticcheck "$STATICCHECK"
+	for os in linux windows darwin; do
+		echo "  $os"
+		CGO_ENABLED=0 GOOS=$os "$tools/staticcheck" ./...
+	done
+}
+
+step_shell() {
+	local script
+	for script in .ci/run scripts/*.sh; do
+		bash -n "$script"
+		shellcheck "$script"
+	done
+}
+
+step_workflows() {
+	tool github.com/rhysd/actionlint/cmd/actionlint "$ACTIONLINT"
+	"$tools/actionlint" .github/workflows/*.yml
+}
+
+step_race() { go run ./scripts/testrun race go test -json -race ./...; }
+
+step_386() {
+	go run ./scripts/testrun 386 env GOARCH=386 CGO_ENABLED=0 go test -json ./internal/... ./probe/... \
+		./identity/... ./fence/... ./lockfile/... ./cmd/...
+}
+
+step_arches() { bash scripts/arches.sh; }
+
+step_wine() { bash scripts/wine.sh; }
+
+step_examples() { go test -run '^Example' -count=1 ./...; }
+
+step_fuzz() { bash scripts/fuzz.sh 10s; }
+
+step_contend() { (cd scripts/bench && go test ./... && go run ./contend -rounds 200); }
+
+step_soak() { bash scripts/soak.sh 20; }
+
+fail() { echo "check: $*" >&2; return 1; }
+
+# tool PACKAGE VERSION: builds a program once, for this machine, into a folder of that version
+tool() {
+	tools=${XDG_CACHE_HOME:-$HOME/.cache}/probate-checks/$(basename "$1")-$2
+	[ -x "$tools/$(basename "$1")" ] || GOBIN=$tools GOFLAGS='' go install "$1@$2"
+}
+
+case ${1:-} in
+-l) printf '%s\n' "${STEPS[@]}"; exit ;;
+-*) echo "usage: scripts/check.sh [-l] [STEP…]" >&2; exit 2 ;;
+esac
+[ $# -gt 0 ] || set -- "${STEPS[@]}"
+for name; do
+	[ "$(type -t "step_$name")" = function ] || { fail "no step is called $name: ${STEPS[*]}"; exit 2; }
+done
+
+for command in go git gcc jq shellcheck; do
+	command -v "$command" >/dev/null || { fail "needs $command; next: bash scripts/tools.sh"; exit 1; }
+done
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+began=$SECONDS
+summary=
+for name; do
+	from=$SECONDS
+	echo "=== $name"
+	# Not inside a condition: there, set -e would be off.
+	set +e
+	(
+		set -e
+		"step_$name"
+	)
+	code=$?
+	set -e
+	summary+="  $((SECONDS - from)) s  $name"$'\n'
+	if [ $code != 0 ]; then
+		echo "--- FAILED: $name, exit code $code, after $((SECONDS - from)) s"
+		echo "next: bash scripts/check.sh $name"
+		exit 1
+	fi
+	echo "--- $name: ok, $((SECONDS - from)) s"
+done
+echo "=== all good after $((SECONDS - began)) s"
+printf '%s' "$summary"
