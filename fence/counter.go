@@ -50,8 +50,8 @@ type Options struct {
 	// without a name do not exist. While it exists its kernel lock is held; a leftover has none. Nil:
 	// the name of the counter, a dot, 16 random hexadecimal digits and ".tmp".
 	TempName func() string
-	// WithoutKernelLock makes gates on filesystems that have no kernel locks. It is unsafe: the gate
-	// then excludes only users of this one Counter, and no other process.
+	// WithoutKernelLock makes gates on filesystems that have no kernel locks too. There it is unsafe:
+	// the gate excludes only users of this one Counter, and no other process.
 	WithoutKernelLock bool
 	// Pause waits between two tries of Hold, and returns early with an error when ctx ends. Nil: a
 	// timer.
@@ -252,14 +252,12 @@ func (c *Counter) lockFile(dir vfs.Dir) (_ *fileGate, err error) {
 		return nil, fail("open", c.path, notRegular(err))
 	}
 	g := &fileGate{c: c, dir: dir, f: f}
-	if !c.opts.WithoutKernelLock {
-		if err := f.Lock(vfs.NativeLock()); err != nil {
-			f.Close()
-			if errors.Is(err, vfs.ErrLocked) {
-				err = ErrGateBusy
-			}
-			return nil, fail("lock", c.path, err)
+	if ok, err := c.lock(f); !ok {
+		f.Close()
+		if err == nil {
+			err = ErrGateBusy
 		}
+		return nil, fail("lock", c.path, err)
 	}
 	if g.info, err = f.Stat(); err != nil {
 		g.close()

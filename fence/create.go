@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/probate-dev/probate/internal/vfs"
@@ -40,14 +41,15 @@ func (c *Counter) create(dir vfs.Dir) (*fileGate, error) {
 	return g, nil
 }
 
-// lock takes the kernel lock of a file that was just created. False: somebody else has it.
+// lock takes the kernel lock of a file, or does without where there is none and that is accepted. False:
+// somebody else has it.
 func (c *Counter) lock(f vfs.File) (bool, error) {
-	if c.opts.WithoutKernelLock {
-		return true, nil
-	}
 	err := f.Lock(vfs.NativeLock())
-	if errors.Is(err, vfs.ErrLocked) {
+	switch {
+	case errors.Is(err, vfs.ErrLocked):
 		return false, nil
+	case errors.Is(err, errors.ErrUnsupported) && c.opts.WithoutKernelLock:
+		return true, nil
 	}
 	return err == nil, err
 }
@@ -60,17 +62,23 @@ func (c *Counter) createUnnamed(dir vfs.Dir, start Token) (_ vfs.File, err error
 	if ok, err := c.lock(f); !ok {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err = c.fill(f, start); err == nil {
-		err = dir.LinkUnnamed(f, c.name)
-	}
-	if err != nil {
+	if err := c.fill(f, start); err != nil {
 		f.Close()
-		if errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
 		return nil, err
 	}
-	return f, nil
+	err = dir.LinkUnnamed(f, c.name)
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, nil
+	case vfs.NoLinks(err):
+		// A security module may forbid this way and allow the other, which meets real trouble again.
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	return nil, err
 }
 
 func (c *Counter) createNamed(dir vfs.Dir, start Token) (_ vfs.File, err error) {
@@ -101,14 +109,16 @@ func (c *Counter) createNamed(dir vfs.Dir, start Token) (_ vfs.File, err error) 
 	}
 	err = dir.RenameNoReplace(temp, c.name)
 	renamed = err == nil
-	if errors.Is(err, errors.ErrUnsupported) {
+	noRename, noLinks := errors.Is(err, errors.ErrUnsupported), false
+	if noRename {
 		err = dir.Link(temp, c.name)
+		noLinks = vfs.NoLinks(err)
 	}
 	switch {
 	case err == nil:
 		published = true
 		return f, nil
-	case errors.Is(err, errors.ErrUnsupported):
+	case noLinks:
 		return c.createInPlace(dir, start)
 	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist): // taken, or swept away
 		return nil, nil

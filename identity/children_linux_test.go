@@ -88,7 +88,7 @@ func viewer(p *probetest.Peer) {
 			p.Check(unix.Sethostname([]byte(words[1])))
 		case "time": // a time namespace with another boot time, which begins with exec
 			p.Check(unix.Unshare(unix.CLONE_NEWTIME))
-			p.Check(os.WriteFile("/proc/thread-self/timens_offsets",
+			p.Check(os.WriteFile("/proc/self/timens_offsets",
 				[]byte("boottime "+words[1]+" 0\n"), 0))
 			p.Exec("viewer")
 		default:

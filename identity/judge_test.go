@@ -92,16 +92,16 @@ func TestTorn(t *testing.T) {
 	for _, flaw := range []identity.Reason{
 		identity.RecordEmpty, identity.RecordNUL, identity.RecordCutShort,
 	} {
-		for n := range 1 << 5 {
+		for n := range 1 << 6 {
 			is := func(bit int) bool { return n>>bit&1 == 1 }
-			local, scanned, complete, open, trusted := is(0), is(1), is(2), is(3), is(4)
+			local, scanned, complete, open, trusted, alone := is(0), is(1), is(2), is(3), is(4), is(5)
 			for _, state := range []identity.LockState{
 				identity.LockHeld, identity.LockFree, identity.LockUntested,
 			} {
 				w := torn.with(lock(state), func(w *world) {
 					w.c.Flaw = flaw
 					w.o.Filesystem.Local = local
-					w.o.Scanned = scanned
+					w.o.Scanned, w.o.Alone = scanned, alone
 					if !complete {
 						w.o.Openers.Incomplete = incomplete
 					}
@@ -118,19 +118,18 @@ func TestTorn(t *testing.T) {
 					want = "alive kernel-lock-held"
 				case !trusted:
 					want = "unknown record-untrusted"
-				case local && scanned && complete && !open:
+				case local && (alone || scanned && complete && !open):
 					want = "gone record-orphaned"
 				}
 				f := w.decide()
 				wantFinding(t, "torn", f, want)
-				text := evidenceOf(f)
-				if want != "unknown "+string(flaw) {
+				if want != "unknown "+string(flaw) || !local || !scanned {
 					continue
 				}
-				if local && scanned && complete && !strings.Contains(text, "process 812 (indexer)") {
-					t.Errorf("who has it open is not said: %s", text)
+				if open && !strings.Contains(evidenceOf(f), "process 812 (indexer)") {
+					t.Errorf("who has it open is not said: %+v", f)
 				}
-				if local && scanned && !complete && f.Evidence[0].Err != incomplete.Error() {
+				if !open && f.Evidence[0].Err != incomplete.Error() {
 					t.Errorf("why the scan is not complete is not said: %+v", f)
 				}
 			}

@@ -19,8 +19,8 @@ import (
 type reuseReport struct {
 	ID                                       identity.Identity
 	Running, Missing, Reused, Zombie, Thread [2]identity.Finding
-	SameStart                                [2]bool // of the process that has the number now
-	OfThread                                 bool    // Of says that a thread is no process
+	SameStart                                bool // both processes began within one step
+	OfThread                                 bool // Of says that a thread is no process
 }
 
 // The number of a dead process goes to another one for real (B01).
@@ -39,7 +39,7 @@ func TestPIDReuse(t *testing.T) {
 		wantFinding(t, how+": another, exited", r.Zombie[i], "gone pid-reused")
 		wantFinding(t, how+": a thread", r.Thread[i], "gone no-such-process")
 	}
-	if r.SameStart[1] {
+	if r.SameStart {
 		t.Errorf("both processes have start %s: not what this test is about", r.ID.Start)
 	}
 	if !r.OfThread {
@@ -49,85 +49,100 @@ func TestPIDReuse(t *testing.T) {
 
 func init() { probetest.Register("reuser", reuser) }
 
+// reuser is process 1 of a pid namespace of its own, in which it can choose numbers. A thread of its
+// own can always get in the way, and keep the number: then it begins anew with another one.
 func reuser(p *probetest.Peer) {
 	p.Check(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	p.Check(unix.Mount("proc", "/proc", "proc", 0, ""))
-	owner := probetest.Start(p, "viewer")
-	owner.Expect("ready")
-	id, err := identity.Of(owner.PID())
+	for number := 1000; number < 30000; number += 1000 {
+		if r, ok := reuse(p, number); ok {
+			p.SendJSON(r)
+			p.Wait()
+		}
+	}
+	p.Fatalf("no number could be given to two processes and a thread")
+}
+
+func reuse(p *probetest.Peer, number int) (r reuseReport, ok bool) {
+	owner, ok := atNumber(p, number)
+	if !ok {
+		return r, false
+	}
+	var err error
+	r.ID, err = identity.Of(number)
 	p.Check(err)
 	judge := func() [2]identity.Finding {
-		byStart := id
+		byStart := r.ID
 		byStart.PIDFD = 0
-		return [2]identity.Finding{identity.Judge(id), identity.JudgeOn(starts, byStart)}
+		return [2]identity.Finding{identity.Judge(r.ID), identity.JudgeOn(starts, byStart)}
 	}
-	r := reuseReport{ID: id, Running: judge()}
+	r.Running = judge()
 	owner.Kill()
 	r.Missing = judge()
 
 	// Starts have steps of 10 ms.
-	for {
-		var now unix.Timespec
-		p.Check(unix.ClockGettime(unix.CLOCK_BOOTTIME, &now))
-		if probe.Ticks(uint64(now.Nano()/int64(10*time.Millisecond))) != id.Start {
-			break
-		}
+	for r.ID.Start == tickNow(p) {
 		runtime.Gosched()
 	}
-	other := atNumber(p, id.PID)
+	other, ok := atNumber(p, number)
+	if !ok {
+		return r, false
+	}
 	r.Reused = judge()
-	now, err := identity.Of(id.PID)
+	now, err := identity.Of(number)
 	p.Check(err)
-	r.SameStart = [2]bool{now.PIDFD == id.PIDFD, now.Start == id.Start}
+	r.SameStart = now.Start == r.ID.Start
 	other.KillNoReap()
 	r.Zombie = judge()
 	other.Kill()
 
-	threadAtNumber(p, id.PID)
+	if !threadAtNumber(p, number) {
+		return r, false
+	}
 	r.Thread = judge()
-	_, err = identity.Of(id.PID)
+	_, err = identity.Of(number)
 	r.OfThread = errors.Is(err, identity.ErrNoProcess)
-	p.SendJSON(r)
-	p.Wait()
+	return r, true
 }
 
-// nextNumber lets the next process or thread of this pid namespace have a number. Whether it does
-// depends on what else begins at that moment.
+// tickNow is the start that a process would have that begins now.
+func tickNow(p *probetest.Peer) probe.Start {
+	var now unix.Timespec
+	p.Check(unix.ClockGettime(unix.CLOCK_BOOTTIME, &now))
+	return probe.Ticks(uint64(now.Nano() / int64(10*time.Millisecond)))
+}
+
+// nextNumber lets the next process or thread of this pid namespace have a number, if it is free.
 func nextNumber(p *probetest.Peer, n int) {
 	p.Check(os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(n-1)), 0))
 }
 
-const manyTries = 1000
-
-func atNumber(p *probetest.Peer, n int) *probetest.Child {
-	for range manyTries {
+func atNumber(p *probetest.Peer, n int) (*probetest.Child, bool) {
+	for range 10 {
 		nextNumber(p, n)
 		child := probetest.Start(p, "viewer")
 		child.Expect("ready")
 		if child.PID() == n {
-			return child
+			return child, true
 		}
 		child.Kill()
 	}
-	p.Fatalf("no process got number %d", n)
-	return nil
+	return nil, false
 }
 
-func threadAtNumber(p *probetest.Peer, n int) {
-	for range manyTries {
+func threadAtNumber(p *probetest.Peer, n int) bool {
+	for range 20 {
 		nextNumber(p, n)
-		got := make(chan int)
+		begun := make(chan bool)
 		go func() {
-			runtime.LockOSThread() // and the thread ends with the goroutine
-			tid := unix.Gettid()
-			got <- tid
-			if tid == n {
-				select {}
-			}
+			runtime.LockOSThread() // a goroutine with a thread of its own, which is kept
+			close(begun)
+			select {}
 		}()
-		if <-got == n {
-			return
+		<-begun
+		if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(n)); err == nil {
+			return true
 		}
 	}
-	p.Fatalf("no thread got number %d", n)
+	return false
 }

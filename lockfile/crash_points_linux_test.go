@@ -51,6 +51,9 @@ func abandonedOften(t *testing.T, state string) int {
 var crashings = []crashing{
 	{name: "first tenure", knobs: flushed, verbs: []string{"acquire", "write one", "write two", "release"},
 		before: func(*testing.T, string) int { return 0 }},
+	{name: "first tenure, only names", knobs: flushed, verbs: []string{"acquire", "write one", "write two",
+		"release"}, before: func(*testing.T, string) int { return 0 }, fails: map[string]syscall.Errno{
+		"create-unnamed": unix.EOPNOTSUPP}},
 	{name: "takeover", before: abandoned, knobs: flushed, verbs: []string{"acquire", "release"}},
 	{name: "takeover without exchange", before: abandonedOften, knobs: flushed, verbs: []string{"acquire"},
 		fails: map[string]syscall.Errno{"exchange": unix.EINVAL}},
@@ -125,7 +128,7 @@ type countdown struct {
 
 func (c *countdown) decide(t probetest.TB, s step) syscall.Errno {
 	for text, errno := range c.fails {
-		if strings.HasPrefix(s.text, text+" ") {
+		if s.verb() == text {
 			return errno
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/probate-dev/probate/probe/probetest"
@@ -167,17 +168,11 @@ type response struct {
 func (k *tap) next() (step, bool) {
 	k.t.Helper()
 	for {
-		fds := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, int(probetest.Patience.Milliseconds()))
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			k.t.Fatal(err)
-		case n == 0:
-			k.t.Fatalf("the child did nothing for %v", probetest.Patience)
-		case fds[0].Revents&unix.POLLIN == 0:
+		switch asks, ended := k.poll(probetest.Patience); {
+		case ended:
 			return step{}, false
+		case !asks:
+			k.t.Fatalf("the child did nothing for %v", probetest.Patience)
 		}
 		var q notification
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(k.fd), unix.SECCOMP_IOCTL_NOTIF_RECV,
@@ -198,6 +193,38 @@ func (k *tap) next() (step, bool) {
 		}
 		k.allow(s)
 	}
+}
+
+// poll waits for a question, or for the end of the child.
+func (k *tap) poll(patience time.Duration) (asks, ended bool) {
+	k.t.Helper()
+	for {
+		fds := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLIN}}
+		_, err := unix.Poll(fds, int(patience.Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		}
+		noError(k.t, err)
+		asks = fds[0].Revents&unix.POLLIN != 0
+		return asks, !asks && fds[0].Revents != 0
+	}
+}
+
+// until lets the child go on with what it does in the background, until something has come true, and
+// reports whether it has.
+func (k *tap) until(patience time.Duration, come func() bool) bool {
+	k.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if come() {
+			return true
+		}
+		if asks, _ := k.poll(10 * time.Millisecond); asks {
+			if s, ok := k.next(); ok {
+				k.allow(s)
+			}
+		}
+	}
+	return false
 }
 
 // describe says what a step is, and whether it is about a file in the tap's directory.

@@ -3,6 +3,7 @@ package lockfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"runtime"
 
@@ -10,27 +11,43 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// draft is a record that is complete and locked, under a temporary name.
+// draft is a record that is complete and locked, and not published: a file without a name where that
+// exists, which is measured the cheapest way to publish and leaves nothing behind after a crash, else
+// under a temporary name.
 type draft struct {
 	place   *place
 	file    vfs.File
-	temp    string       // its name until it is published
+	unnamed bool         // until it is published
+	temp    string       // its name until it is published, unless it has none
 	kind    vfs.LockKind // of the kernel lock on it, "" for none
 	info    vfs.Info
 	record  *record
 	content []byte
 }
 
+// errNeedsName says that a file without a name cannot be given one here.
+var errNeedsName = errors.New("a file without a name cannot be published")
+
+// errUnflushed says that a record was published, and that the directory could not be flushed.
+var errUnflushed = errors.New("published, but the directory could not be flushed")
+
 // errSwept says that somebody took the temporary away before its kernel lock was taken.
 var errSwept = errors.New("the temporary file was swept away")
 
-// newDraft writes the record of a new tenure with that fence number. The kernel lock is taken before
-// anything else: a record is never visible without it.
-func (p *place) newDraft(op string, token fence.Token) (*draft, error) {
-	d := &draft{place: p, temp: p.tempName(), kind: vfs.NativeLock()}
-	var err error
-	if d.file, err = p.dir.Create(d.temp, p.opts.mode()); err != nil {
-		return nil, p.failed(op, "create the record", d.temp, err)
+// newDraft writes the record of a new tenure with that fence number. named says that it must have a
+// temporary name. The kernel lock is taken before anything else: a record is never visible without it.
+func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, error) {
+	d := &draft{place: p, kind: vfs.NativeLock()}
+	err := errors.ErrUnsupported
+	if !named {
+		d.file, err = p.dir.CreateUnnamed(p.opts.mode())
+	}
+	if d.unnamed = err == nil; errors.Is(err, errors.ErrUnsupported) {
+		d.temp = p.tempName()
+		d.file, err = p.dir.Create(d.temp, p.opts.mode())
+	}
+	if err != nil {
+		return nil, p.failed(op, "create the record", p.lockName()+"…"+tempSuffix, err)
 	}
 	fail := func(step string, err error) (*draft, error) {
 		d.discard()
@@ -83,9 +100,21 @@ func (d *draft) lock() error {
 }
 
 // publish gives the record its name in one step. fs.ErrExist says that somebody else was first,
-// errSwept that there is nothing to publish any more.
+// errSwept that there is nothing to publish any more, errNeedsName that only a draft with a name can be
+// published here, errUnflushed that it is published but not flushed.
 func (d *draft) publish() error {
 	dir, name := d.place.dir, d.place.lockName()
+	if d.unnamed {
+		err := dir.LinkUnnamed(d.file, name)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return err
+		case err != nil:
+			return fmt.Errorf("%w: %w", errNeedsName, err)
+		}
+		d.unnamed = false
+		return d.published()
+	}
 	err := dir.RenameNoReplace(d.temp, name)
 	if errors.Is(err, errors.ErrUnsupported) {
 		if err = dir.Link(d.temp, name); err == nil {
@@ -95,20 +124,36 @@ func (d *draft) publish() error {
 			err = nil
 		}
 	}
-	if errors.Is(err, errors.ErrUnsupported) || isNoLinks(err) {
+	if vfs.NoLinks(err) {
 		err = d.publishInPlace()
 	}
 	switch {
 	case err == nil:
 		d.temp = ""
-		if d.place.opts.Durability == FlushFirst {
-			return dir.Sync()
-		}
-		return nil
+		return d.published()
 	case errors.Is(err, fs.ErrNotExist):
 		return errSwept
 	}
 	return err
+}
+
+// published flushes the directory where the caller wants that. errUnflushed says that the record has its
+// name and that the flush failed.
+func (d *draft) published() error {
+	if err := d.place.flushPublished(); err != nil {
+		return fmt.Errorf("%w: %w", errUnflushed, err)
+	}
+	return nil
+}
+
+func (p *place) flushPublished() error {
+	if p.opts.Durability != FlushFirst {
+		return nil
+	}
+	if err := p.dir.Sync(); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
 }
 
 // linked looks whether a link that reported an error was made all the same: on NFS the answer can get

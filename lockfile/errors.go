@@ -90,6 +90,9 @@ func (e *BusyError) Error() string {
 		b.WriteString("abandoned, but not taken over: ")
 	}
 	fmt.Fprintf(&b, "%s [%s, %s]", e.Sentence, e.Verdict, e.Reason)
+	if e.Verdict == identity.Unknown && e.Owner == nil && len(e.Evidence) > 0 {
+		b.WriteString(": " + e.Evidence[len(e.Evidence)-1].Sentence) // what is wrong with the record
+	}
 	if owner := e.Owner.Description(); owner != "" {
 		b.WriteString("; owner: " + owner)
 	}

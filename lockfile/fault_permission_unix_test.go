@@ -23,8 +23,8 @@ func asStranger(cmd *exec.Cmd) {
 	}
 }
 
-// openDir is a directory that every user can reach, unlike those of t.TempDir.
-func openDir(t *testing.T, mode os.FileMode) string {
+// reachableDir is a directory that every user can reach, unlike those of t.TempDir.
+func reachableDir(t *testing.T, mode os.FileMode) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "probate-open-")
 	noError(t, err)
@@ -40,7 +40,7 @@ func openDir(t *testing.T, mode os.FileMode) string {
 
 // Whoever may not write the directory gets no lock, is told why, and changes nothing.
 func TestNotPermitted(t *testing.T) {
-	dir := openDir(t, 0o755)
+	dir := reachableDir(t, 0o755)
 	state := filepath.Join(dir, "state")
 	noError(t, os.WriteFile(state, []byte("kept"), 0o644))
 	noError(t, os.Chmod(dir, 0o555))

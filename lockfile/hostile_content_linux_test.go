@@ -173,8 +173,9 @@ func withoutProof(t *testing.T, content []byte) []byte {
 	return append(bytes.Clone(content[:i]), '}')
 }
 
-// The kernel is asked about the recorded number only where that is one, and nobody is ever signalled.
-func TestHostilePIDSystemCalls(t *testing.T) {
+// straced lets a child run under strace, which writes those of its system calls to a file.
+func straced(t *testing.T, calls string) (trace string, change func(*exec.Cmd)) {
+	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		if os.Getenv("CI") != "" {
@@ -184,12 +185,16 @@ func TestHostilePIDSystemCalls(t *testing.T) {
 	}
 	program, err := os.Executable()
 	must(t, err)
-	trace := filepath.Join(t.TempDir(), "trace")
-	traced := func(cmd *exec.Cmd) {
-		args := []string{"strace", "-f", "-qq", "-o", trace,
-			"-e", "trace=kill,tkill,tgkill,pidfd_open,pidfd_send_signal", program}
+	trace = filepath.Join(t.TempDir(), "trace")
+	return trace, func(cmd *exec.Cmd) {
+		args := []string{"strace", "-f", "-qq", "-o", trace, "-e", "trace=" + calls, program}
 		cmd.Path, cmd.Args = strace, append(args, cmd.Args[1:]...)
 	}
+}
+
+// The kernel is asked about the recorded number only where that is one, and nobody is ever signalled.
+func TestHostilePIDSystemCalls(t *testing.T) {
+	trace, traced := straced(t, "kill,tkill,tgkill,pidfd_open,pidfd_send_signal")
 	state := openState(t)
 	good := deadRecord(t, state)
 	c := startWitness(t, traced)

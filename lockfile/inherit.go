@@ -116,6 +116,12 @@ func (i *Inherited) markLost(err error) {
 	}
 }
 
+// String names the tenure without its secret.
+func (i *Inherited) String() string { return i.describe() }
+
+// GoString keeps the secret out of %#v.
+func (i *Inherited) GoString() string { return "lockfile.Inherited " + i.describe() }
+
 // Close gives back what Inherit opened. It does not touch the lock.
 func (i *Inherited) Close() error {
 	i.markLost(&Error{Op: "use", Path: i.p.state(), Err: ErrReleased})

@@ -131,7 +131,7 @@ func (p *place) nameHolders(s *sighting) {
 func (p *place) inspection(s sighting) Inspection {
 	in := Inspection{
 		State: p.state(), Lock: p.path(p.lockName()), Finding: s.finding, Owner: ownerOf(&s),
-		LockID: s.lockID, Format: s.format(), Bytes: s.info.Size, ModifiedAt: s.info.ModTime,
+		LockID: s.lockID, Format: s.format(), Bytes: s.info.Size, ModifiedAt: s.info.ModTime.UTC(),
 	}
 	if in.Evidence == nil {
 		in.Evidence = []identity.Evidence{}

@@ -16,9 +16,17 @@ import (
 // or directory that it is about, and the walk goes on.
 func List(dir string, opts Options) iter.Seq2[Inspection, error] {
 	return func(yield func(Inspection, error) bool) {
-		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err := opts.validate(); err != nil {
+			yield(Inspection{State: dir}, &Error{Op: "list", Path: dir, Step: "check the options", Err: err})
+			return
+		}
+		root := dir
+		if target, err := filepath.EvalSymlinks(dir); err == nil {
+			root = target // a link that was asked for is followed, those below are not
+		}
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
-				if errors.Is(err, fs.ErrNotExist) && path != dir {
+				if errors.Is(err, fs.ErrNotExist) && path != root {
 					return nil // it was there a moment ago
 				}
 				if !yield(Inspection{State: path}, &Error{Op: "list", Path: path,
@@ -47,7 +55,13 @@ func List(dir string, opts Options) iter.Seq2[Inspection, error] {
 // for everything that is none.
 func listed(state string, opts Options) (Inspection, error) {
 	const op = "list"
-	p, err := openPlace(op, state, opts)
+	dir, base := filepath.Split(state)
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Inspection{State: state}, &Error{Op: op, Path: state, Step: "resolve the path", Err: err}
+	}
+	// Not resolved: where the state is a link, its lock stands beside what it names, and this is another.
+	p, err := openPlaceAt(op, state, dir, base, opts)
 	if err != nil {
 		return Inspection{State: state}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -255,7 +254,7 @@ func (l *Lock) end() {
 
 // withdraw gives up a lock that was published but not handed out. While the gate is busy, and this
 // call must not wait or has waited long enough, the record stays locked, so that it honestly reads as
-// alive, and a goroutine removes it as soon as it can.
+// alive, and a goroutine removes it as soon as it can, which is the one thing that outlives a call.
 func (l *Lock) withdraw(wait bool) error {
 	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
 	if wait {
@@ -277,33 +276,25 @@ func (l *Lock) withdraw(wait bool) error {
 }
 
 func (l *Lock) withdrawLater() {
-	own, err := l.p.reopen()
-	if err != nil {
-		l.p.opts.log().Warn("a record that nobody uses stays until this process ends", "path", l.Path(),
-			"error", err)
-		return
-	}
-	l.p, l.d.place = own, own
+	l.p.kept = true
 	go func() {
-		defer own.close()
-		for {
-			gate, done, err := own.holdGateSpared(opAcquire)
-			if err != nil {
-				if errors.Is(err, ErrGateBusy) {
-					continue // it has waited for Options.GateWait
-				}
-				own.opts.log().Warn("a record that nobody uses stays until this process ends",
-					"path", l.Path(), "error", err)
+		defer l.p.dir.Close()
+		pause := pause{most: time.Second}
+		for told := false; ; told = true {
+			_ = pause.wait(context.Background())
+			gate, done, err := l.p.holdGateSpared(opAcquire)
+			if err == nil {
+				err = l.releaseUnder(gate)
+				_ = gate.Release()
+				done()
+			}
+			if err == nil || errors.Is(err, ErrLost) {
 				return
 			}
-			err = l.releaseUnder(gate)
-			_ = gate.Release()
-			done()
-			if err != nil && !errors.Is(err, ErrLost) {
-				own.opts.log().Warn("a record that nobody uses stays until this process ends",
-					"path", l.Path(), "error", err)
+			if !told {
+				l.p.opts.log().Warn("a record that nobody uses cannot be removed yet", "path", l.Path(),
+					"error", err)
 			}
-			return
 		}
 	}()
 }
@@ -347,9 +338,7 @@ func (l *Lock) Environ() []string {
 func (l *Lock) Handle() uintptr { return l.d.file.Handle() }
 
 // String names the tenure without its secret.
-func (l *Lock) String() string {
-	return "lock " + l.id + " of " + l.p.state() + ", fence " + l.token.String()
-}
+func (l *Lock) String() string { return l.describe() }
 
 // GoString keeps the secret out of %#v.
-func (l *Lock) GoString() string { return strings.ReplaceAll(l.String(), "lock ", "lockfile.Lock ") }
+func (l *Lock) GoString() string { return "lockfile.Lock " + l.describe() }

@@ -91,7 +91,9 @@ func (p *place) read() (sighting, error) {
 		return unusable(identity.RecordUnreadable, err)
 	}
 	defer f.Close()
-	if s.info, err = f.Stat(); err != nil {
+	if s.info, err = f.Stat(); isErrno(err, errStale) {
+		return s, errReplaced
+	} else if err != nil {
 		return unusable(identity.RecordUnreadable, err)
 	}
 	if s.info.Size > maxRead {

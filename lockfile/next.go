@@ -33,6 +33,8 @@ func (p *place) next(in Inspection, s sighting) string {
 		identity.RecordUntrusted:
 		return "find out who put " + shellQuote(in.Lock) + " there (ls -ld " + shellQuote(in.Lock) +
 			"), or, " + ifSure
+	case identity.RecordUnreadable:
+		return "look at the disk (dmesg), and again: probate inspect " + state
 	case identity.RecordChanging:
 		return "look again: probate inspect " + state
 	}

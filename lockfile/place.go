@@ -39,6 +39,7 @@ type place struct {
 	base    string // name of the state
 	fs      probe.Filesystem
 	counter *fence.Counter
+	kept    bool // by a goroutine that withdraws a record
 }
 
 // openPlace resolves a state path and opens its directory. Nothing is created.
@@ -46,18 +47,22 @@ func openPlace(op, path string, opts Options) (*place, error) {
 	if err := opts.validate(); err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "check the options", Err: err}
 	}
-	files := opts.fileSystem()
-	dirname, base, err := files.Resolve(path)
+	dirname, base, err := opts.fileSystem().Resolve(path)
 	if err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "resolve the path", Err: err,
 			Next: advice(err, path)}
 	}
+	return openPlaceAt(op, path, dirname, base, opts)
+}
+
+// openPlaceAt is openPlace for a path that is resolved. path is the one to speak of.
+func openPlaceAt(op, path, dirname, base string, opts Options) (*place, error) {
 	if n := len(base) + longestSuffix; n > nameMax {
 		return nil, &Error{Op: op, Path: path, Step: "check the name", Next: "next: choose a shorter name",
 			Err: fmt.Errorf("%w: the files beside it would have names of %d bytes, at most %d are possible",
 				errNameTooLong, n, nameMax)}
 	}
-	dir, err := files.OpenDir(dirname)
+	dir, err := opts.fileSystem().OpenDir(dirname)
 	if err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "open the directory", Err: err,
 			Next: advice(err, dirname)}
@@ -68,18 +73,11 @@ func openPlace(op, path string, opts Options) (*place, error) {
 	return p, nil
 }
 
-func (p *place) close() { _ = p.dir.Close() }
-
-// reopen returns the same place with a directory of its own.
-func (p *place) reopen() (*place, error) {
-	dir, err := p.opts.fileSystem().OpenDir(p.dir.Path())
-	if err != nil {
-		return nil, err
+// close gives the directory back, unless a record is still to be withdrawn from it.
+func (p *place) close() {
+	if !p.kept {
+		_ = p.dir.Close()
 	}
-	q := *p
-	q.dir = dir
-	q.counter = fence.New(dir, q.fenceName(), q.fenceOptions())
-	return &q, nil
 }
 
 func (p *place) state() string      { return p.path(p.base) }
@@ -199,7 +197,7 @@ func (p *place) gate(ctx context.Context, op string, wait bool) (fence.Gate, err
 }
 
 func (p *place) gateFailed(op string, err error) error {
-	if errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, vfs.ErrNoLocks) {
 		err = fmt.Errorf("%w: %w", ErrNoKernelLock, err)
 	}
 	return p.failed(op, "take the gate", p.fenceName(), err)

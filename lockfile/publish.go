@@ -18,7 +18,7 @@ func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := p.publish(token)
+	lock, err := p.publish(token, func(l *Lock) error { return l.withdraw(wait) })
 	if err != nil {
 		return nil, err
 	}
@@ -50,29 +50,49 @@ func (p *place) acquireFresh(ctx context.Context, wait bool) (*Lock, error) {
 	if err != nil {
 		return nil, p.failed(opAcquire, "read the fence", p.fenceName(), err)
 	}
-	lock, err := p.publish(token + 1)
+	withdraw := func(l *Lock) error {
+		if err := l.releaseUnder(gate); err != nil && !errors.Is(err, ErrLost) {
+			l.withdrawLater()
+			return err
+		}
+		return nil
+	}
+	lock, err := p.publish(token+1, withdraw)
 	if err != nil {
 		return nil, err
 	}
 	if err := gate.Raise(token + 1); err != nil {
-		if e := lock.releaseUnder(gate); e != nil && !errors.Is(e, ErrLost) {
-			err = errors.Join(err, e)
-		}
+		err = errors.Join(err, withdraw(lock))
 		return nil, p.failed(opAcquire, "raise the fence", p.fenceName(), err)
 	}
 	lock.flushLater()
 	return lock, nil
 }
 
-// publish makes a record with that number and gives it its name.
-func (p *place) publish(token fence.Token) (*Lock, error) {
-	d, err := p.newDraft(opAcquire, token)
+// publish makes a record with that number and gives it its name. withdraw is how to take one back that has
+// its name and cannot be handed out.
+func (p *place) publish(token fence.Token, withdraw func(*Lock) error) (*Lock, error) {
+	lock, err := p.publishDraft(token, false, withdraw)
+	if errors.Is(err, errNeedsName) {
+		lock, err = p.publishDraft(token, true, withdraw)
+	}
+	return lock, err
+}
+
+func (p *place) publishDraft(token fence.Token, named bool, withdraw func(*Lock) error) (*Lock, error) {
+	d, err := p.newDraft(opAcquire, token, named)
 	if err != nil {
 		return nil, err
 	}
 	switch err := d.publish(); {
 	case err == nil:
 		return newLock(p, d, token, nil), nil
+	case errors.Is(err, errNeedsName):
+		d.discard()
+		return nil, err
+	case errors.Is(err, errUnflushed):
+		err = errors.Join(err, withdraw(newLock(p, d, token, nil)))
+		return nil, p.failed(opAcquire, "flush the directory", p.lockName(), err)
 	case errors.Is(err, fs.ErrExist), errors.Is(err, errSwept):
 		d.discard()
 		return nil, errMoved

@@ -180,9 +180,10 @@ func TestRecordHostID(t *testing.T) {
 // foreign, never a record.
 func TestRecordPrefixes(t *testing.T) {
 	for name, content := range goldenRecords(t) {
+		often := name == "proof" || name == "legacy"
 		for n := range content {
 			for _, tail := range []string{"", "\x00", strings.Repeat("\x00", 4096)} {
-				if len(tail) > 1 && n%64 != 0 {
+				if (len(tail) > 0 || !often) && n%16 != 0 {
 					continue // slow with the race detector
 				}
 				d := lockfile.DecodeRecord(append(content[:n:n], tail...))
@@ -235,7 +236,11 @@ func FuzzRecordDecode(f *testing.F) {
 		if err != nil {
 			return // longer than we write
 		}
-		if e := lockfile.DecodeRecord(again); e.Reason != "" || e.Claim != d.Claim || e.Lease != d.Lease {
+		e := lockfile.DecodeRecord(again)
+		if e.Claim.Since.Equal(d.Claim.Since) {
+			e.Claim.Since = d.Claim.Since // the zones are pointers
+		}
+		if e.Reason != "" || e.Claim != d.Claim || e.Lease != d.Lease {
 			t.Errorf("%q\nbecame %q\n%s %v", content, again, e.Reason, e.Detail)
 		}
 	})

@@ -57,7 +57,7 @@ func (p *place) moveNoReplace(from, to string) error {
 	switch {
 	case err == nil:
 		return p.dir.Remove(from)
-	case isNoLinks(err):
+	case vfs.NoLinks(err):
 		if _, err := p.dir.Stat(to); err == nil {
 			return &fs.PathError{Op: "rename", Path: p.path(to), Err: fs.ErrExist}
 		}

@@ -2,10 +2,7 @@
 
 package lockfile
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
 // These have no numbers of their own here: nothing returns them.
 const (
@@ -16,5 +13,3 @@ const (
 func euid() int { return -1 }
 
 func privileged() bool { return false }
-
-func isNoLinks(err error) bool { return errors.Is(err, errors.ErrUnsupported) }

@@ -47,7 +47,7 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 	}
 	token++
 
-	d, err := p.newDraft(req.op, token)
+	d, err := p.newDraft(req.op, token, true)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +89,10 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 		LockID: s.lockID, Fence: token})
 	lock.saved = saved
 	p.sweep()
+	if err := p.flushPublished(); err != nil {
+		return nil, p.failed(req.op, "flush the directory", p.lockName(),
+			errors.Join(err, lock.releaseUnder(gate)))
+	}
 	lock.flushLater()
 	return lock, nil
 }
@@ -131,8 +135,8 @@ func (p *place) replace(d *draft, s sighting) (old string, err error) {
 	} else if err != nil {
 		return "", err
 	}
-	if !p.isJudged(aside, s) {
-		return "", p.putBack(aside, lock)
+	if is, err := p.isJudged(aside, s); !is {
+		return "", instead(p.putBack(aside, lock), err)
 	}
 	if err := p.publishFor(d); err != nil {
 		_ = p.dir.Remove(aside) // the dead file: its number is overtaken, nobody needs it
@@ -153,7 +157,8 @@ func (p *place) publishFor(d *draft) error {
 // never free. Anything else, such as a record of a peer that acquired in between, goes back.
 func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
 	caught := d.temp
-	if p.isJudged(caught, s) {
+	is, unread := p.isJudged(caught, s)
+	if is {
 		d.temp = "" // the name is the old file's now
 		return caught, nil
 	}
@@ -164,13 +169,24 @@ func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
 	}
 	info, err := p.dir.Stat(caught)
 	if err == nil && info.SameFile(d.info) {
-		return "", errMoved // the draft has its name again, and is discarded under it
+		return "", instead(errMoved, unread) // the draft has its name again, and is discarded under it
 	}
 	d.temp = ""
 	if err != nil {
-		return "", errMoved
+		return "", instead(errMoved, unread)
 	}
-	return "", p.putBack(caught, p.lockName())
+	return "", instead(p.putBack(caught, p.lockName()), unread)
+}
+
+// instead is err, or what could not be read where err only says that something else was found.
+func instead(err, unread error) error {
+	switch {
+	case unread == nil:
+		return err
+	case err == errMoved:
+		return unread
+	}
+	return errors.Join(err, unread)
 }
 
 // putBack gives a file that was taken by mistake its name again, if nobody has it by now.
@@ -182,22 +198,26 @@ func (p *place) putBack(from, to string) error {
 	return errMoved
 }
 
-// isJudged reports whether the file at name is the judged one, with the judged bytes.
-func (p *place) isJudged(name string, s sighting) bool {
+// isJudged reports whether the file at name is the judged one, with the judged bytes. An error says that
+// this could not be found out.
+func (p *place) isJudged(name string, s sighting) (bool, error) {
 	info, err := p.dir.Stat(name)
-	if err != nil || !info.SameFile(s.info) || info.Mode.Type() != s.info.Mode.Type() {
-		return false
+	if err != nil {
+		return false, err
+	}
+	if !info.SameFile(s.info) || info.Mode.Type() != s.info.Mode.Type() {
+		return false, nil
 	}
 	if s.content == nil {
-		return info.Size == s.info.Size
+		return info.Size == s.info.Size, nil
 	}
 	f, err := p.dir.Open(name, vfs.Read)
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer f.Close()
 	content, err := readAll(f)
-	return err == nil && bytes.Equal(content, s.content)
+	return err == nil && bytes.Equal(content, s.content), err
 }
 
 // dispose removes the old file, or keeps it where a person broke a record that could not be read.

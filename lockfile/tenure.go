@@ -32,6 +32,10 @@ func (t *tenure) ID() string { return t.id }
 // State returns the state path, resolved.
 func (t *tenure) State() string { return t.p.state() }
 
+func (t *tenure) describe() string {
+	return "lock " + t.id + " of " + t.p.state() + ", fence " + t.token.String()
+}
+
 func (t *tenure) fenced(op string, now fence.Token) error {
 	return &Error{Op: op, Path: t.p.state(), Step: "compare the fence",
 		Err:  fmt.Errorf("%w (this tenure has number %d, the counter is at %d)", ErrFenced, t.token, now),

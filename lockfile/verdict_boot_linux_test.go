@@ -200,7 +200,7 @@ func TestVerdictPIDReused(t *testing.T) {
 		wantUnknown(t, r, state, identity.NamespaceUnreadable)
 	})
 	putFile(t, state+".lock", recorded)
-	in := wantTaken(t, r, state, identity.PIDReused)
+	wantTaken(t, r, state, identity.PIDReused)
 	log, _, err := lockfile.ReadLog(state, lockfile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -209,5 +209,4 @@ func TestVerdictPIDReused(t *testing.T) {
 		fmt.Sprint(log[0].RecoveredPID) != pid {
 		t.Errorf("the log does not name both identities of process %s: %s", pid, got)
 	}
-	_ = in
 }

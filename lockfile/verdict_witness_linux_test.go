@@ -28,6 +28,7 @@ import (
 //	inspect PATH, try PATH, recover PATH
 //	                     an answer, as JSON
 //	reuse PATH           lets a child acquire and die, and another one get its number: that number
+//	list DIR             what List yields, as JSON
 //	pid                  its number
 //	at NUMBER            starts a child with that number in this pid namespace: "ok"
 //	end                  kills the children that at started, and reaps them: "ok"
@@ -121,6 +122,12 @@ func (w *witnessing) do(verb string, args []string) {
 		p.SendJSON(askLock(verb, args[0], lockfile.Options{}))
 	case "reuse":
 		p.Send(strconv.Itoa(w.reuse(args[0])))
+	case "list":
+		var all []listedLock
+		for in, err := range lockfile.List(args[0], lockfile.Options{}) {
+			all = append(all, listedLock{in, errText(err)})
+		}
+		p.SendJSON(all)
 	case "pid":
 		p.Send(strconv.Itoa(os.Getpid()))
 	case "at":
@@ -192,6 +199,19 @@ func at(tb probetest.TB, pid int) *probetest.Child {
 	return nil
 }
 
+// listedLock is what List yields.
+type listedLock struct {
+	Inspection lockfile.Inspection
+	Err        string
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
 // lockAnswer is what one question about a lock gave.
 type lockAnswer struct {
 	Inspection lockfile.Inspection // of Inspect, or of the BusyError
@@ -220,9 +240,7 @@ func askLock(verb, path string, opts lockfile.Options) (a lockAnswer) {
 	if errors.As(err, &busy) {
 		a.Inspection, a.Busy = busy.Inspection, true
 	}
-	if err != nil {
-		a.Err = err.Error()
-	}
+	a.Err = errText(err)
 	return a
 }
 

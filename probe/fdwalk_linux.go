@@ -113,8 +113,8 @@ func (w *fdWalk) process(pid int) {
 	// shared before, because tables are never joined: so look first and compare afterwards.
 	var tables []int
 	for _, tid := range tids {
-		if sharesTable(tid, tables) {
-			continue
+		if tid == pid && st.deadLeader() || sharesTable(tid, tables) {
+			continue // a dead thread has closed everything, and may be closed to us
 		}
 		switch err := w.table(dir, st, tid); err {
 		case nil:

@@ -33,23 +33,28 @@ step_modules() {
 	(cd scripts/bench && go mod verify && go mod tidy -diff)
 }
 
+# In these two one look shows what is wrong on every system.
 step_vet() {
-	local target
+	local target bad=
 	for target in "${TARGETS[@]}"; do
 		echo "  $target"
-		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet ./...
-		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build -o "$scratch/probate" ./cmd/probate
+		export CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/}
+		go vet ./... || bad+=" $target"
+		go build -o "$scratch/probate" ./cmd/probate || bad+=" $target"
 	done
-	(cd scripts/bench && go vet ./...)
+	unset CGO_ENABLED GOOS GOARCH
+	(cd scripts/bench && go vet ./...) || bad+=' scripts/bench'
+	[ -z "$bad" ] || fail "vet or build:$bad"
 }
 
 step_staticcheck() {
-	local os
+	local os bad=
 	tool honnef.co/go/tools/cmd/staticcheck "$STATICCHECK"
 	for os in linux windows darwin; do
 		echo "  $os"
-		CGO_ENABLED=0 GOOS=$os "$tools/staticcheck" ./...
+		CGO_ENABLED=0 GOOS=$os "$tools/staticcheck" ./... || bad+=" $os"
 	done
+	[ -z "$bad" ] || fail "staticcheck:$bad"
 }
 
 step_shell() {

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PACKAGES=(./internal/strictjson ./identity ./fence ./internal/vfs)
+PACKAGES=(./internal/strictjson ./identity ./fence/fencetest)
 [ $# -gt 0 ] || set -- "${PACKAGES[@]}"
 
 runner=$(bash scripts/setup-wine.sh)

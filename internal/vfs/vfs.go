@@ -13,6 +13,8 @@ import (
 var (
 	// ErrLocked is returned when a kernel lock is held through another open file description.
 	ErrLocked = errors.New("locked")
+	// ErrNoLocks is returned when the filesystem has no kernel locks. It comes with ErrUnsupported.
+	ErrNoLocks = errors.New("no kernel locks")
 	// ErrNotRegular is returned by Dir.Open when the name is a link, a directory, a FIFO, a socket or
 	// a device. Nothing was waited for or changed.
 	ErrNotRegular = errors.New("not a regular file")

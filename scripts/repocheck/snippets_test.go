@@ -52,7 +52,7 @@ func TestGoInMarkdownCompiles(t *testing.T) {
 	write("go.sum", read(t, "go.sum"))
 	cmd := exec.Command("go", "vet", "-mod=mod", "./...")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOPROXY=off")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("Go code in Markdown files: %v\n%s", err, out)
 	}

@@ -22,6 +22,7 @@ type app struct {
 	out, err io.Writer
 	json     bool
 	began    bool // a verb has begun: what fails from here on is not the command line
+	toldLost bool // that the lock of run was lost has been said
 }
 
 // Run is the program: it does what args say and returns the exit code.

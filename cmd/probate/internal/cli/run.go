@@ -146,12 +146,13 @@ func (a *app) run(ctx context.Context, f runFlags, state string, argv []string) 
 	cmd.Env = append(cmd.Env, heldEnv+"="+withHeld(lock.ID()))
 
 	code, err := a.hold(lock, cmd, f, signals)
+	lost := context.Cause(lock.Context()) // before the release, which ends it too
 	released := lock.Release()
 	if err != nil {
 		a.also(released)
 		return err
 	}
-	return a.ended(state, lock, f, code, released)
+	return a.ended(state, f, code, lost, released)
 }
 
 // hold runs the command under the lock and returns its exit code. An error says that it did not run.
@@ -188,6 +189,7 @@ func (a *app) tellLost(lock *lockfile.Lock, cmd *exec.Cmd, f runFlags) {
 	if !errors.Is(cause, lockfile.ErrLost) {
 		return
 	}
+	a.toldLost = true
 	if f.onLost == "warn" {
 		a.say("the lock of %s is lost while CMD runs, and its writes with probate write are refused: %v",
 			quote(lock.State()), cause)
@@ -199,14 +201,15 @@ func (a *app) tellLost(lock *lockfile.Lock, cmd *exec.Cmd, f runFlags) {
 }
 
 // ended makes the exit code of run from how the command and the lock ended.
-func (a *app) ended(state string, lock *lockfile.Lock, f runFlags, code int, released error) error {
-	lost := context.Cause(lock.Context())
+func (a *app) ended(state string, f runFlags, code int, lost, released error) error {
 	if !errors.Is(lost, lockfile.ErrLost) {
 		lost = nil
 	}
 	if lost == nil && errors.Is(released, lockfile.ErrLost) {
 		lost = released
-		a.say("the lock of %s was lost while CMD ran: %v", quote(state), released)
+	}
+	if lost != nil && !a.toldLost {
+		a.say("the lock of %s was lost while CMD ran: %v", quote(state), lost)
 	}
 	switch {
 	case lost != nil && f.onLost == "warn" && code != exitOK:

@@ -40,6 +40,7 @@ func TestScript(t *testing.T) {
 				}
 			}
 			env.Setenv("NO_COLOR", "")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every process ends a second late
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
