@@ -65,6 +65,7 @@ type Observation struct {
 	Openers    probe.Openers    // torn records: who has the file open
 	Scanned    bool             // Openers was asked
 	Alone      bool             // torn records: the kernel says that nobody else has the file open
+	Opened     bool             // torn records: the kernel says that somebody else has it open
 	Untrusted  string           // why the file is not one that an owner would have left; "" when it is
 }
 

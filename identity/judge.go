@@ -138,6 +138,10 @@ func decideTorn(c Claim, seen Observation) Finding {
 	case seen.Alone:
 		return orphaned(Evidence{Sentence: "the kernel granted a write lease on the file, which it does " +
 			"only when nobody else has it open", Source: "fcntl(F_SETLEASE)", Observed: "not open"})
+	case seen.Opened && len(seen.Openers.Found) == 0:
+		return Finding{Unknown, c.Flaw, what + ", and a process has it open",
+			[]Evidence{{Sentence: "the kernel granted no write lease on the file: somebody has it open",
+				Source: "fcntl(F_SETLEASE)", Observed: "open"}}}
 	case !seen.Scanned || seen.Openers.Incomplete != nil && len(seen.Openers.Found) == 0:
 		return Finding{Unknown, c.Flaw, what + ", and not every process can be asked whether it has it open",
 			[]Evidence{{Sentence: "who has the file open cannot be said for every process",

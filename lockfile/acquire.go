@@ -123,7 +123,7 @@ var (
 func (p *place) contradicted(races int) error {
 	return &Error{Op: opAcquire, Path: p.state(), Step: "publish the record",
 		Err:  fmt.Errorf("somebody else was first %d times in a row, and yet nobody holds it", races),
-		Next: "next: look at the filesystem: it says that names exist that do not"}
+		Next: "look at the filesystem: it says that names exist that do not"}
 }
 
 // raced waits for a moment after a race that somebody else won.
@@ -185,6 +185,7 @@ func (p *place) probesAreSane() error {
 
 // busy makes the answer for a lock that is not ours to take.
 func (p *place) busy(op string, s sighting, cause error) error {
+	p.nameOpeners(&s)
 	return &BusyError{Inspection: p.inspection(s), Cause: cause, Op: op}
 }
 

@@ -162,25 +162,29 @@ func TestLost(t *testing.T) {
 
 // The loss is noticed without a call, while somebody has the context or a hook.
 func TestLossIsNoticed(t *testing.T) {
-	t.Parallel()
 	for name, c := range losses {
-		state := newState(t)
-		told := make(chan error, 1)
-		opts := lockfile.Options{}
-		if len(name)%2 == 0 {
-			opts.OnLost = func(err error) { told <- err }
-		}
-		lock := tryAcquire(t, state, opts)
-		if opts.OnLost == nil {
-			context.AfterFunc(lock.Context(), func() { told <- context.Cause(lock.Context()) })
-		}
-		cleanUp := c.lose(t, state, lock.ID())
-		if err := <-told; !errors.Is(err, lockfile.ErrLost) || errors.Is(err, lockfile.ErrFenced) != c.fenced {
-			t.Errorf("%s: %v", name, err)
-		}
-		wantError(t, lock.Release(), lockfile.ErrLost)
-		if cleanUp != nil {
-			cleanUp()
+		for _, by := range []string{"context", "hook"} {
+			t.Run(name+"/"+by, func(t *testing.T) {
+				t.Parallel()
+				state := newState(t)
+				told := make(chan error, 1)
+				opts := lockfile.Options{OnLost: func(err error) { told <- err }}
+				if by == "context" {
+					opts.OnLost = nil
+				}
+				lock := tryAcquire(t, state, opts)
+				if by == "context" {
+					context.AfterFunc(lock.Context(), func() { told <- context.Cause(lock.Context()) })
+				}
+				cleanUp := c.lose(t, state, lock.ID())
+				if err := <-told; !errors.Is(err, lockfile.ErrLost) || errors.Is(err, lockfile.ErrFenced) != c.fenced {
+					t.Errorf("told of %v", err)
+				}
+				wantError(t, lock.Release(), lockfile.ErrLost)
+				if cleanUp != nil {
+					cleanUp()
+				}
+			})
 		}
 	}
 }

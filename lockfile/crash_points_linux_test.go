@@ -54,6 +54,8 @@ var crashings = []crashing{
 	{name: "first tenure, only names", knobs: flushed, verbs: []string{"acquire", "write one", "write two",
 		"release"}, before: func(*testing.T, string) int { return 0 }, fails: map[string]syscall.Errno{
 		"create-unnamed": unix.EOPNOTSUPP}},
+	{name: "writing another file", knobs: flushed, verbs: []string{"acquire", "write-other DIR/other"},
+		before: func(*testing.T, string) int { return 0 }},
 	{name: "takeover", before: abandoned, knobs: flushed, verbs: []string{"acquire", "release"}},
 	{name: "takeover without exchange", before: abandonedOften, knobs: flushed, verbs: []string{"acquire"},
 		fails: map[string]syscall.Errno{"exchange": unix.EINVAL}},
@@ -100,7 +102,7 @@ func (c *crashing) killAt(t *testing.T, n int) (survived bool) {
 	acked := "nothing"
 	point := countdown{n: n, fails: c.fails}
 	for _, verb := range c.verbs {
-		child.Send(verb)
+		child.Send(strings.ReplaceAll(verb, "DIR", filepath.Dir(state)))
 		k.run(func(s step) syscall.Errno { return point.decide(t, s) })
 		if point.reached {
 			break
@@ -180,6 +182,9 @@ func (c *crashing) aftermath(t *testing.T, state string, used int, acked string)
 	expect(t, next, "write after", "ok")
 	expect(t, next, "release", "ok")
 	noLeftovers(t, state)
+	if temps, err := filepath.Glob(filepath.Join(filepath.Dir(state), "*.tmp")); err != nil || len(temps) != 0 {
+		t.Errorf("left over: %q, %v", temps, err)
+	}
 	if notes := inspect(t, state).Notes; len(notes) != 0 {
 		t.Errorf("nothing of note happened, and yet: %q", notes)
 	}

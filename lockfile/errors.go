@@ -59,7 +59,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Err.Error())
 	if e.Next != "" {
-		b.WriteString(" (" + e.Next + ")")
+		b.WriteString(" (next: " + e.Next + ")")
 	}
 	return b.String()
 }
@@ -169,25 +169,25 @@ func isErrno(err error, codes ...syscall.Errno) bool {
 func advice(err error, path string) string {
 	switch KindOf(err) {
 	case KindPermission:
-		return "next: check with ls -ld who may write " + path
+		return "check with ls -ld who may write " + path
 	case KindReadOnly:
-		return "next: keep the state on a filesystem that is mounted read-write"
+		return "keep the state on a filesystem that is mounted read-write"
 	case KindNoSpace:
-		return "next: make room on the filesystem (df " + path + "), then try again"
+		return "make room on the filesystem (df " + path + "), then try again"
 	case KindNameTooLong:
-		return "next: choose a shorter name"
+		return "choose a shorter name"
 	case KindGateBusy:
-		return "next: look at the process that holds the gate; if it is stopped, continue it or end it"
+		return "look at the process that holds the gate; if it is stopped, continue it or end it"
 	case KindUnsupported:
-		return "next: keep the state on another filesystem, or accept what is lost with WithoutKernelLock"
+		return "keep the state on another filesystem, or accept what is lost with WithoutKernelLock"
 	case KindNotFound:
-		return "next: create the directory first"
+		return "create the directory first"
 	}
 	if errors.Is(err, vfs.ErrNotRegular) {
-		return "next: look at what stands there, and move it away"
+		return "look at what stands there, and move it away"
 	}
 	if isErrno(err, syscall.EMFILE, syscall.ENFILE) {
-		return "next: raise the limit of open files (ulimit -n)"
+		return "raise the limit of open files (ulimit -n)"
 	}
 	return ""
 }

@@ -23,6 +23,11 @@ func asStranger(cmd *exec.Cmd) {
 	}
 }
 
+func startStranger(t *testing.T, state string) *probetest.Child {
+	t.Helper()
+	return probetest.StartAs(t, asStranger, "actor", state)
+}
+
 // reachableDir is a directory that every user can reach, unlike those of t.TempDir.
 func reachableDir(t *testing.T, mode os.FileMode) string {
 	t.Helper()
@@ -44,7 +49,7 @@ func TestNotPermitted(t *testing.T) {
 	state := filepath.Join(dir, "state")
 	noError(t, os.WriteFile(state, []byte("kept"), 0o644))
 	noError(t, os.Chmod(dir, 0o555))
-	child := probetest.StartAs(t, asStranger, "actor", state)
+	child := startStranger(t, state)
 	refused := func(verb string) {
 		t.Helper()
 		said := child.Ask(verb)

@@ -98,6 +98,7 @@ func Inspect(path string, opts Options) (Inspection, error) {
 			p.failed(op, "look at the record", p.lockName(), err)
 	}
 	p.nameHolders(&s)
+	p.nameOpeners(&s)
 	in := p.inspection(s)
 	in.Notes = append(in.Notes, p.notes()...)
 	return in, nil
@@ -144,7 +145,7 @@ func (p *place) inspection(s sighting) Inspection {
 	}
 	if s.record != nil {
 		in.Fence.Record = fence.Token(*s.record.Fence)
-		if s.record.Owner == processOwner {
+		if s.record.Owner == processOwner() {
 			in.Notes = append(in.Notes, "this process holds the lock itself")
 		}
 	}

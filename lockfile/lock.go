@@ -31,6 +31,7 @@ type Lock struct {
 
 	mu       sync.Mutex
 	watching bool
+	leaving  bool  // Release is under way: a record that is not there is no loss
 	ended    error // why nothing can be done with the lock any more; nil while it is held
 }
 
@@ -113,7 +114,13 @@ func (l *Lock) Check() error {
 	if err := l.mayCommit(); err != nil {
 		return err
 	}
-	return l.check("check")
+	err := l.check("check")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && l.leaving {
+		return &Error{Op: "check", Path: l.p.state(), Err: ErrReleased}
+	}
+	return err
 }
 
 // mayCommit returns why this process cannot use the lock, without looking at the disk.
@@ -146,7 +153,7 @@ func (l *Lock) stands() (bool, error) { return l.d.stands() }
 // markLost ends the lock once, and tells everybody who waits for that.
 func (l *Lock) markLost(err error) {
 	l.mu.Lock()
-	first := l.ended == nil
+	first := l.ended == nil && !l.leaving
 	if first {
 		l.ended = err
 	}
@@ -206,7 +213,9 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 	switch {
 	case ours:
 		// Whatever the counter says: a breaker may have crashed half-way.
+		l.setLeaving(true)
 		if err := l.p.dir.Remove(l.p.lockName()); err != nil {
+			l.setLeaving(false)
 			return l.p.failed(op, "remove the record", l.p.lockName(), err)
 		}
 	case lost == nil:
@@ -221,6 +230,12 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 		return lost
 	}
 	return nil
+}
+
+func (l *Lock) setLeaving(leaving bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leaving = leaving
 }
 
 // lossOf says how a lock was lost whose record does not stand any more.

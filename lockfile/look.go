@@ -22,6 +22,7 @@ type sighting struct {
 	locked  identity.LockState
 	lockErr error
 	finding identity.Finding
+	seen    identity.Observation // torn records only
 }
 
 func (s *sighting) free() bool { return s.lockID == "" }
@@ -188,9 +189,9 @@ func (p *place) judge(s *sighting) error {
 	return nil
 }
 
-// judgeTorn asks who has a torn record open: first the kernel, by a lease, and where it cannot say, by a
-// scan of all descriptors. For the scan the file is only pinned, so that several who ask at once are not
-// in each other's way.
+// judgeTorn asks whether anybody has a torn record open: the kernel, by a lease, or where it cannot say a
+// scan of all descriptors, for which the file is only pinned, so that several who ask at once are not in
+// each other's way.
 func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	pin, err := p.dir.Pin(p.lockName())
 	if err != nil {
@@ -200,8 +201,7 @@ func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	if info, err := pin.Stat(); err != nil || !info.SameFile(s.info) {
 		return errReplaced
 	}
-	seen.Alone = p.alone(s)
-	if !seen.Alone {
+	if seen.Alone, seen.Opened = p.alone(s); !seen.Alone && !seen.Opened {
 		seen.Openers, seen.Scanned = p.sys.Openers(pin.Handle()), true
 	}
 	again, err := p.read()
@@ -210,26 +210,44 @@ func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	}
 	seen.KernelLock, seen.LockErr = again.locked, again.lockErr
 	s.locked, s.lockErr = again.locked, again.lockErr
+	s.seen = seen
 	s.finding = p.decide(s, seen)
 	return nil
 }
 
-// alone asks the kernel whether nobody else has the torn record open. Behind an overlay the file may be
-// open under another inode, of which the kernel does not speak.
-func (p *place) alone(s *sighting) bool {
+// alone asks the kernel whether nobody else has the torn record open, or somebody has. Behind an overlay
+// the file may be open under another inode, of which the kernel does not speak. Neither: it did not say.
+func (p *place) alone(s *sighting) (alone, opened bool) {
 	if p.fs.Type.Value == "overlay" {
-		return false
+		return false, false
 	}
 	f, err := p.dir.Open(p.lockName(), vfs.Read)
 	if err != nil {
-		return false
+		return false, isErrno(err, syscall.EAGAIN) // somebody else asks at this moment
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.SameFile(s.info) {
-		return false
+		return false, false
 	}
-	alone, err := f.Alone()
-	return err == nil && alone
+	alone, err = f.Alone()
+	return err == nil && alone, err == nil && !alone
+}
+
+// nameOpeners finds out who has a torn record open that the kernel says is open: for people, as it takes
+// a scan of all descriptors.
+func (p *place) nameOpeners(s *sighting) {
+	if !s.seen.Opened || s.finding.Verdict != identity.Unknown {
+		return
+	}
+	pin, err := p.dir.Pin(p.lockName())
+	if err != nil {
+		return
+	}
+	defer pin.Close()
+	if info, err := pin.Stat(); err == nil && info.SameFile(s.info) {
+		s.seen.Openers, s.seen.Scanned = p.sys.Openers(pin.Handle()), true
+		s.finding = p.decide(s, s.seen)
+	}
 }
 
 // decide consults the table, and adds what is wrong with the record itself.
@@ -237,7 +255,7 @@ func (p *place) decide(s *sighting, seen identity.Observation) identity.Finding 
 	f := identity.Decide(s.claim(), seen, p.opts.policy())
 	if s.flaw != nil && s.flaw.detail != nil {
 		f.Evidence = append(f.Evidence, identity.Evidence{
-			Sentence: "the record: " + s.flaw.detail.Error(), Source: p.path(p.lockName())})
+			Sentence: s.flaw.detail.Error(), Source: p.path(p.lockName())})
 	}
 	return f
 }
@@ -295,6 +313,9 @@ func describeMode(m fs.FileMode) string {
 // transient reports whether an unknown verdict may be due to a moment: a record being written by a
 // peer that does not publish it in one step, a process that could not be looked at for once.
 func (s *sighting) transient() bool {
+	if s.seen.Scanned && s.seen.Openers.Incomplete != nil {
+		return false // it would be the same again, and takes its time
+	}
 	switch s.finding.Reason {
 	case identity.RecordEmpty, identity.RecordNUL, identity.RecordCutShort, identity.RecordChanging,
 		identity.ProcessUnreadable:

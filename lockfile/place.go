@@ -58,7 +58,7 @@ func openPlace(op, path string, opts Options) (*place, error) {
 // openPlaceAt is openPlace for a path that is resolved. path is the one to speak of.
 func openPlaceAt(op, path, dirname, base string, opts Options) (*place, error) {
 	if n := len(base) + longestSuffix; n > nameMax {
-		return nil, &Error{Op: op, Path: path, Step: "check the name", Next: "next: choose a shorter name",
+		return nil, &Error{Op: op, Path: path, Step: "check the name", Next: "choose a shorter name",
 			Err: fmt.Errorf("%w: the files beside it would have names of %d bytes, at most %d are possible",
 				errNameTooLong, n, nameMax)}
 	}

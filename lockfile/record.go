@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -70,8 +71,8 @@ type proofFile struct {
 	Inode *uint64 `json:"inode"`
 }
 
-// processOwner is the owner field: random, one per process.
-var processOwner = randomHex(8)
+// processOwner returns the owner field: random, one per process.
+var processOwner = sync.OnceValue(func() string { return randomHex(8) })
 
 // newLease returns the secret of a new tenure.
 func newLease() string { return randomHex(24) }
@@ -110,7 +111,7 @@ func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Fi
 		started = self.StartedAt.Value
 	}
 	r := &record{
-		V: ptr[int64](recordVersion), Lease: newLease(), Owner: processOwner,
+		V: ptr[int64](recordVersion), Lease: newLease(), Owner: processOwner(),
 		PID: ptr(int64(self.PID)), ProcessStart: ptr(epochMilli(started)), HostID: recordHostID(host),
 		BootStart: ptr(epochMilli(boot)), Fence: ptr(int64(token)), CreatedAt: formatTime(now),
 		Program: labelled(programName()), Host: labelled(known(host.Machine.Host)),

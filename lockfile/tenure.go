@@ -39,14 +39,14 @@ func (t *tenure) describe() string {
 func (t *tenure) fenced(op string, now fence.Token) error {
 	return &Error{Op: op, Path: t.p.state(), Step: "compare the fence",
 		Err:  fmt.Errorf("%w (this tenure has number %d, the counter is at %d)", ErrFenced, t.token, now),
-		Next: "next: see probate log " + shellQuote(t.p.state())}
+		Next: "see probate log " + shellQuote(t.p.state())}
 }
 
 func (t *tenure) gone(op string) error {
 	return &Error{Op: op, Path: t.p.state(), Step: "compare the record",
 		Err: fmt.Errorf("%w: the record at %s is not the one of this tenure any more", ErrLost,
 			t.p.path(t.p.lockName())),
-		Next: "next: see probate inspect " + shellQuote(t.p.state())}
+		Next: "see probate inspect " + shellQuote(t.p.state())}
 }
 
 // check looks at counter and record without the gate, unless the counter needs repair.

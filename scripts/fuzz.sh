@@ -6,7 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 length=${1:-10s}
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+list=$(mktemp)
+trap 'rm -f "$log" "$list"' EXIT
 
 # fuzz PACKAGE TARGET
 fuzz() {
@@ -27,6 +28,7 @@ fuzz() {
 	return 1
 }
 
+go test -list '^Fuzz' ./... >"$list" || { cat "$list" >&2; exit 1; }
 count=0
 targets=()
 while read -r word package _; do
@@ -40,5 +42,5 @@ while read -r word package _; do
 		targets=()
 		;;
 	esac
-done < <(go test -list '^Fuzz' ./...)
+done <"$list"
 [ $count -gt 0 ] || { echo "fuzz.sh: found no target" >&2; exit 1; }

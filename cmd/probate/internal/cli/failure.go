@@ -115,7 +115,7 @@ type failure struct {
 func explain(err error) failure {
 	f := failure{Error: err.Error(), Code: exitFailure, Kind: string(lockfile.KindOf(err))}
 	if le, ok := errors.AsType[*lockfile.Error](err); ok {
-		f.Path, f.Step, f.Next = le.Path, le.Step, strings.TrimPrefix(le.Next, "next: ")
+		f.Path, f.Step, f.Next = le.Path, le.Step, le.Next
 		if le.Finding.Reason != "" {
 			f.Verdict, f.Reason = le.Finding.Verdict.String(), le.Finding.Reason
 		}
