@@ -35,10 +35,6 @@ func needsRoot(t *testing.T) {
 
 const nobody = 65534
 
-func asNobody(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-}
-
 // in starts a child in new namespaces.
 func in(flags uintptr) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags} }

@@ -30,7 +30,8 @@ const (
 		"time namespace unknown on both sides|time namespaces not supported here"
 
 	startUnknown = "start not recorded|start recorded is malformed|" +
-		"start recorded is of another kind|start unreadable here|start here is malformed"
+		"start recorded is of another kind|start unreadable here|start here is malformed|" +
+		"start unknown on both sides|start malformed on both sides"
 
 	noProcess   = "missing|only a thread"
 	reused      = "another process|another process, exited"
@@ -104,6 +105,8 @@ var flips = []flip{
 	{"start recorded is of another kind", startRecorded("usec:152.340000")},
 	{"start unreadable here", startUnreadable},
 	{"start here is malformed", startSeen("ticks:")},
+	{"start unknown on both sides", all(startRecorded(""), startUnreadable)},
+	{"start malformed on both sides", all(startRecorded("ticks:01"), startSeen("ticks:01"))},
 	{"other start", startSeen(otherStart)},
 	{"same start", all(startRecorded(ownerStart), startSeen(ownerStart))},
 	{"other operating system", recordedOS("darwin")},

@@ -40,8 +40,7 @@ func TestNoRecord(t *testing.T) {
 
 // The zero value of everything is an unknown owner.
 func TestZero(t *testing.T) {
-	if f := identity.Decide(identity.Claim{}, identity.Observation{}, identity.Policy{}); f.Verdict !=
-		identity.Unknown {
+	if f := new(world).decide(); f.Verdict != identity.Unknown {
 		t.Errorf("%+v", f)
 	}
 	if f := (identity.Finding{}); f.Verdict != identity.Unknown || f.String() != "unknown" {
@@ -50,7 +49,7 @@ func TestZero(t *testing.T) {
 	f := identity.JudgeOn(probetest.New(), identity.Identity{})
 	wantFinding(t, "zero stamp", f, "unknown nothing-recorded")
 	for form := range identity.Stamp + 1 {
-		f := identity.Decide(identity.Claim{Form: form}, identity.Observation{}, identity.Policy{})
+		f := new(world).with(func(w *world) { w.c.Form = form }).decide()
 		if want := form == identity.NoRecord; (f.Verdict == identity.Free) != want ||
 			!want && f.Verdict != identity.Unknown {
 			t.Errorf("form %d: %v", form, f)
@@ -166,13 +165,13 @@ func TestSentences(t *testing.T) {
 			[]string{"process 4711 (importer) is stopped"}},
 		"traced": {stamped().with(state("traced")), []string{"is traced"}},
 		"held, stopped": {recorded().with(lock(identity.LockHeld), state("stopped")),
-			[]string{"process 4711 (importer) is stopped", "the kernel lock on the record is held"}},
+			[]string{"process 4711 (importer) is stopped", "kernel lock on the record is held"}},
 		"held by children": {recorded().with(lock(identity.LockHeld), missing),
 			[]string{"process 4711 (importer) is gone, but something that it started still holds"}},
 		"held, nothing else known": {recorded().with(lock(identity.LockHeld), bootNotGenuine),
 			[]string{"process 4711 (importer) holds the kernel lock"}},
 		"lock free": {recorded().with(missing),
-			[]string{"the kernel lock on this very file is free, and its owner held it (ext4, local)",
+			[]string{"kernel lock on this very file is free, and its owner held it (ext4, local)",
 				"the kernel knows no process 4711"}},
 		"no lock": {recorded().with(noLockClaimed, missing), []string{"recorded no kernel lock"}},
 		"copy": {recorded().with(fileSeen(identity.FileID{FS: "ext4", ID: "a", Inode: 1}), missing),
@@ -203,7 +202,9 @@ func TestSentences(t *testing.T) {
 
 // A name that somebody gave a process must not break lines, terminals or JSON.
 func TestUglyNames(t *testing.T) {
-	for _, name := range []string{") Z 1 (\n 9", "\xff\xfe(\x80", "\x1b[2J", "a\u202eb", "a\u0085"} {
+	for _, name := range []string{
+		") Z 1 (\n 9", "\xff\xfe(\x80", "\x1b[2J", "a\u202eb", "a\u0085",
+	} {
 		w := recorded().with(anotherProcess, func(w *world) {
 			w.c.Owner.Program = name
 			w.o.Process.Name = probe.Known(name, "scripted")
@@ -252,7 +253,8 @@ func TestNumbersThatMustNotBeAsked(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*world){
-		"same": all(), "other time namespace": timeNSRecorded(otherNS), "no start": startRecorded(""),
+		"same": all(), "no start": startRecorded(""),
+		"other time namespace": timeNSRecorded(otherNS),
 	} {
 		if asked := asks(change); !slices.Equal(asked, []int{ownerPID}) {
 			t.Errorf("%s: asked about %v", name, asked)

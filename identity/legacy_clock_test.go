@@ -50,7 +50,8 @@ func (h history) world(number probe.Presence, started time.Duration) *world {
 		return w
 	}
 	w.o.Process.Presence = number
-	w.o.Process.StartedAt = probe.Known(bootNow.Add(started.Truncate(10*time.Millisecond)), "scripted")
+	started = started.Truncate(10 * time.Millisecond)
+	w.o.Process.StartedAt = probe.Known(bootNow.Add(started), "scripted")
 	return w
 }
 
@@ -84,9 +85,10 @@ func (h history) stepsIn(from, to time.Duration) (n int) {
 	return n
 }
 
-// However long a launcher waits or the machine sleeps, a living owner is not judged gone for steps of
-// the clock. The one exception takes three accidents: a start that was estimated wrongly, a step back
-// between the estimate of the boot and the writing of the record, and a step forward after that.
+// However long a launcher waits or the machine sleeps, a living owner is not judged gone for steps
+// of the clock. The one exception takes three accidents: a start that was estimated wrongly, a step
+// back between the estimate of the boot and the writing of the record, and a step forward after
+// that.
 func TestLegacyClockSteps(t *testing.T) {
 	verdicts := map[identity.Verdict]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -125,8 +127,8 @@ func TestLegacyGone(t *testing.T) {
 	})
 }
 
-// A launcher waits 10 s before it becomes the program, and after the record was written the clock is
-// set forward by 20 s, as it is when a virtual machine goes on. The owner runs all the time.
+// A launcher waits 10 s before it becomes the program, and after the record was written the clock
+// is set forward by 20 s, as it is when a virtual machine goes on. The owner runs all the time.
 func TestLegacyLauncherAndClockStep(t *testing.T) {
 	const s = time.Second
 	h := history{start: 100 * s, exec: 110 * s, load: 110 * s, boot: 110 * s, written: 111 * s,

@@ -93,20 +93,26 @@ var legacyAxes = []legacyAxis{
 	},
 	{ // the process that has the number; clocks move before the boots are compared
 		func(w *world, m *legacyMeaning) { absent(probe.Missing)(w); m.presence = probe.Missing },
-		func(w *world, m *legacyMeaning) { absent(probe.ThreadOnly)(w); m.presence = probe.ThreadOnly },
+		func(w *world, m *legacyMeaning) {
+			absent(probe.ThreadOnly)(w)
+			m.presence = probe.ThreadOnly
+		},
 		func(w *world, m *legacyMeaning) { presence(probe.Exited)(w); m.presence = probe.Exited },
 		change(absent(probe.PresenceUnknown)),
 		runs(false, false, func(w *world) {
 			w.o.Process.StartedAt = probe.Unknown[time.Time]("stat", errDenied)
 		}, false),
 		runs(true, false, all(), true),
-		runs(true, false, bootMoved(60*time.Second), true),                              // only relative to the boot
-		runs(true, false, all(bootMoved(60*time.Second), startedAt(legacyStart)), true), // only absolute
+		// Only relative to the boot, and only in absolute time.
+		runs(true, false, bootMoved(60*time.Second), true),
+		runs(true, false, all(bootMoved(60*time.Second), startedAt(legacyStart)), true),
 		runs(false, false, startedAt(legacyWritten-time.Second), true),
 		runs(false, true, startedAt(legacyReused), true),
 		// After the record by one measure only, and fitting by none.
-		runs(false, false, all(startedAt(legacyWritten-40*time.Second), bootMoved(100*time.Second)), true),
-		runs(false, false, all(startedAt(legacyWritten+60*time.Second), bootMoved(-100*time.Second)), true),
+		runs(false, false, all(startedAt(legacyWritten-40*time.Second),
+			bootMoved(100*time.Second)), true),
+		runs(false, false, all(startedAt(legacyWritten+60*time.Second),
+			bootMoved(-100*time.Second)), true),
 	},
 	{
 		func(_ *world, m *legacyMeaning) { m.boot = true },

@@ -1,7 +1,6 @@
 package identity_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -65,7 +64,7 @@ func nestedUnreadable(w *world) {
 	w.o.Nested.Found = []probe.Process{probetest.Absent(9000, probe.PresenceUnknown, errDenied)}
 }
 
-func nestedIncomplete(w *world) { w.o.Nested.Incomplete = errors.New("this is not the initial one") }
+func nestedIncomplete(w *world) { w.o.Nested.Incomplete = errDenied }
 
 // legacyRows has the rows of the legacy rules.
 var legacyRows = []row{

@@ -96,7 +96,7 @@ func TestOtherUsers(t *testing.T) {
 	zombieID := zombie.current()
 	zombie.KillNoReap()
 
-	plain := startView(t, asNobody)
+	plain := startView(t, in(unix.CLONE_NEWNS), "private", "proc hidepid=0", "nobody")
 	wantFinding(t, "root's", plain.judge(me), "alive process-running")
 	wantFinding(t, "root's, by start", plain.judgeByStart(me), "alive process-running")
 	wantFinding(t, "zombie", plain.judgeByStart(zombieID), "gone process-exited")

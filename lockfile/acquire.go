@@ -43,11 +43,10 @@ func acquire(ctx context.Context, path string, opts Options, wait bool) (*Lock, 
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Op: opAcquire, Path: path, Step: "begin", Err: context.Cause(ctx)}
 	}
-	p, err := openPlace(opAcquire, path, opts)
+	p, err := openPlaceToChange(opAcquire, path, opts)
 	if err != nil {
 		return nil, err
 	}
-	keepSpare()
 	lock, err := p.acquire(ctx, wait)
 	if err != nil {
 		p.close()

@@ -210,21 +210,29 @@ func (k *tap) poll(patience time.Duration) (asks, ended bool) {
 	}
 }
 
-// until lets the child go on with what it does in the background, until something has come true, and
-// reports whether it has.
-func (k *tap) until(patience time.Duration, come func() bool) bool {
+// meanwhile lets the child go on with whatever it does in the background, while the test does something
+// else.
+func (k *tap) meanwhile(do func()) {
 	k.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if come() {
-			return true
-		}
-		if asks, _ := k.poll(10 * time.Millisecond); asks {
-			if s, ok := k.next(); ok {
-				k.allow(s)
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if asks, _ := k.poll(10 * time.Millisecond); asks {
+				if s, ok := k.next(); ok {
+					k.allow(s)
+				}
 			}
 		}
-	}
-	return false
+	}()
+	defer func() { <-stopped }()
+	defer close(stop)
+	do()
 }
 
 // describe says what a step is, and whether it is about a file in the tap's directory.

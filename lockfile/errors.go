@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -169,11 +170,11 @@ func isErrno(err error, codes ...syscall.Errno) bool {
 func advice(err error, path string) string {
 	switch KindOf(err) {
 	case KindPermission:
-		return "check with ls -ld who may write " + path
+		return "see who may: ls -ld " + shellQuote(path) + " " + shellQuote(filepath.Dir(path))
 	case KindReadOnly:
 		return "keep the state on a filesystem that is mounted read-write"
 	case KindNoSpace:
-		return "make room on the filesystem (df " + path + "), then try again"
+		return "make room on the filesystem (df " + shellQuote(filepath.Dir(path)) + "), then try again"
 	case KindNameTooLong:
 		return "choose a shorter name"
 	case KindGateBusy:

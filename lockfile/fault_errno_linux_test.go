@@ -91,32 +91,24 @@ func (b *faultBench) try(name string, dead bool, decide func(step) syscall.Errno
 		}
 		return errno
 	})
-	in := inspect(t, state)
+	b.tap.meanwhile(func() { b.afterwards(o, state, before) })
 	if strings.HasPrefix(o.said, "held ") {
-		id, token, recovered := tenureOf(t, o.said)
-		if in.Reason != identity.KernelLockHeld || in.LockID != id || in.Format != "record-v2" ||
-			recovered != dead || token != map[bool]int{true: 1}[dead] || int(in.Fence.Counter) != token {
-			t.Errorf("%s: %s, and then %v, fence %+v", o.about, o.said, in.Finding, in.Fence)
-		}
 		if said := ask("write text", healthy); said != "ok" {
 			t.Errorf("%s: write: %s", o.about, said)
 		}
 		if said := ask("release", healthy); said != "ok" {
 			t.Errorf("%s: release: %s", o.about, said)
 		}
-	} else if !b.tap.until(5*time.Second, func() bool {
-		// What was published and cannot be withdrawn at once is withdrawn a little later.
-		in = inspect(t, state)
-		return in.LockID == before.LockID && in.Verdict == before.Verdict
-	}) {
-		t.Fatalf("%s: %s, %s; it was %v, it is %v", o.about, o.hit, o.said, before.Finding, in.Finding)
 	}
-	expect(t, b.sound, "state "+state, "ok")
-	_, token, _ := tenureOf(t, b.sound.Ask("acquire 10s"))
-	if dead && token == 0 {
-		t.Errorf("%s: fence 0 after a takeover", o.about)
-	}
-	expect(t, b.sound, "release", "ok")
+	token := 0
+	b.tap.meanwhile(func() {
+		expect(t, b.sound, "state "+state, "ok")
+		_, token, _ = tenureOf(t, b.sound.Ask("acquire 10s"))
+		if dead && token == 0 {
+			t.Errorf("%s: fence 0 after a takeover", o.about)
+		}
+		expect(t, b.sound, "release", "ok")
+	})
 	if odd := leftovers(t, state); len(odd) != 0 {
 		t.Errorf("%s: %s; left over: %q", o.about, o.said, odd)
 	}
@@ -124,6 +116,34 @@ func (b *faultBench) try(name string, dead bool, decide func(step) syscall.Errno
 		fencesGrow(t, state, token)
 	}
 	return o
+}
+
+// afterwards compares what was said with what there is.
+func (b *faultBench) afterwards(o faultOutcome, state string, before lockfile.Inspection) {
+	t := b.t
+	t.Helper()
+	dead := before.Verdict == identity.Gone
+	in := inspect(t, state)
+	if strings.HasPrefix(o.said, "held ") {
+		id, token, recovered := tenureOf(t, o.said)
+		if in.Reason != identity.KernelLockHeld || in.LockID != id || in.Format != "record-v2" ||
+			recovered != dead || token != map[bool]int{true: 1}[dead] || int(in.Fence.Counter) != token {
+			t.Errorf("%s: %s, and then %v, fence %+v", o.about, o.said, in.Finding, in.Fence)
+		}
+		return
+	}
+	for end := time.Now().Add(5 * time.Second); ; in = inspect(t, state) {
+		switch {
+		case in.LockID == before.LockID && in.Verdict == before.Verdict:
+			return
+		case dead && in.Verdict == identity.Free && in.Fence.Counter == 1:
+			return // taken over, and let go again
+		case time.Now().After(end):
+			t.Fatalf("%s: %s, %s; it was %v, it is %v", o.about, o.hit, o.said, before.Finding, in.Finding)
+		}
+		// What was published and cannot be withdrawn at once is withdrawn a little later.
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // explained checks that a refusal names the state and the cause, and nobody who holds the lock.

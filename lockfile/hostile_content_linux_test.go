@@ -45,6 +45,9 @@ func TestHostileContent(t *testing.T) {
 		}
 		return b.String()
 	}
+	changed := func(field, value string) string {
+		return string(with(t, []byte(good), field, value))
+	}
 	const (
 		damaged = identity.RecordDamaged
 		foreign = identity.RecordForeign
@@ -61,25 +64,31 @@ func TestHostileContent(t *testing.T) {
 		{"string", `"held"`, foreign, "not a JSON object"},
 		{"space", " \n", foreign, "not a JSON object"},
 		{"pid text", "1234\n", foreign, "not a JSON object"},
-		{"git index", "DIRC\x00\x00\x00\x02\x00\x00\x00\x01" + strings.Repeat("\x9f\xff\x00", 30), foreign, "not a JSON object"},
+		{"git index", "DIRC\x00\x00\x00\x02\x00\x00\x00\x01" + strings.Repeat("\x9f\xff\x00", 30),
+			foreign, "not a JSON object"},
 		{"shell script", "#!/bin/sh\n", foreign, "not a JSON object"},
 		{"other case", `{"pid":7,"PID":9}`, damaged, `key "PID" twice`},
 		{"other case alone", `{"V":2}`, damaged, `"V" instead of "v"`},
 		{"key twice", `{"v":2,` + good[1:], damaged, `key "v" twice`},
-		{"case variant", strings.Replace(good, `"lease"`, `"Lease"`, 1), damaged, `"Lease" instead of "lease"`},
-		{"case variant in proof", strings.Replace(good, `"boot":`, `"Boot":`, 1), damaged, `"Boot" instead of "boot"`},
+		{"case variant", strings.Replace(good, `"lease"`, `"Lease"`, 1), damaged,
+			`"Lease" instead of "lease"`},
+		{"case variant in proof", strings.Replace(good, `"boot":`, `"Boot":`, 1), damaged,
+			`"Boot" instead of "boot"`},
 		{"two objects", good + good, damaged, "data after"},
 		{"trailing text", good + " x", damaged, "data after"},
 		{"trailing NUL", good + "\x00", damaged, ""},
 		{"trailing comma", good[:len(good)-1] + ",}", damaged, ""},
 		{"comment", good[:1] + "/**/" + good[1:], damaged, ""},
-		{"NaN", string(with(t, []byte(good), "fence", "NaN")), damaged, ""},
-		{"invalid UTF-8", string(with(t, []byte(good), "program", "\"\xff\xfe\"")), damaged, "UTF-8"},
+		{"NaN", changed("fence", "NaN"), damaged, ""},
+		{"invalid UTF-8", changed("program", "\"\xff\xfe\""), damaged,
+			"UTF-8"},
 		{"byte order mark", "\ufeff" + good, foreign, "byte order mark"},
 		{"UTF-16", utf16(good), damaged, ""},
 		{"UTF-16 with mark", "\xff\xfe" + utf16(good), foreign, "not a JSON object"},
-		{"a million characters", `{"v":2,"label":"` + strings.Repeat("a", 1<<20) + `"}`, identity.RecordTooLarge, ""},
-		{"more than 64 KiB", good + strings.Repeat(" ", 64<<10+1-len(good)), identity.RecordTooLarge, ""},
+		{"a million characters", `{"v":2,"label":"` + strings.Repeat("a", 1<<20) + `"}`,
+			identity.RecordTooLarge, ""},
+		{"more than 64 KiB", good + strings.Repeat(" ", 64<<10+1-len(good)),
+			identity.RecordTooLarge, ""},
 		{"deep array", strings.Repeat("[", 60_000), foreign, "not a JSON object"},
 		{"very deep array", strings.Repeat("[", 100_000), identity.RecordTooLarge, ""},
 		{"deep in a field", `{"v":2,"x":` + strings.Repeat("[", 60_000), damaged, "nested deeper"},
@@ -91,22 +100,27 @@ func TestHostileContent(t *testing.T) {
 		{"version fraction", `{"v":2.5}`, damaged, "2.5"},
 		{"version null", `{"v":null}`, foreign, "no version"},
 		{"lease-v1", strings.Repeat("0123456789abcdef", 3), identity.RecordLeaseV1, ""},
-		{"lease-v1 with newline", strings.Repeat("0123456789abcdef", 3) + "\n", identity.RecordLeaseV1, ""},
+		{"lease-v1 with newline", strings.Repeat("0123456789abcdef", 3) + "\n",
+			identity.RecordLeaseV1, ""},
 		{"lease missing", strings.Replace(good, `"lease"`, `"leash"`, 1), damaged, "lease"},
-		{"lease short", string(with(t, []byte(good), "lease", `"abc"`)), damaged, "lease"},
-		{"lease upper case", string(with(t, []byte(good), "lease", `"`+strings.Repeat("A", 48)+`"`)), damaged, "lease"},
-		{"owner", string(with(t, []byte(good), "owner", `"me"`)), damaged, "owner"},
-		{"host id", string(with(t, []byte(good), "hostId", `""`)), damaged, "hostId"},
-		{"fence negative", string(with(t, []byte(good), "fence", "-1")), damaged, "fence"},
-		{"fence too large", string(with(t, []byte(good), "fence", "9007199254740992")), damaged, "fence"},
-		{"start missing", strings.Replace(good, `"processStart"`, `"processEnd"`, 1), damaged, "processStart"},
-		{"boot fraction", string(with(t, []byte(good), "bootStart", "1.5")), damaged, ""},
-		{"no time", string(with(t, []byte(good), "createdAt", `"yesterday"`)), damaged, "createdAt"},
-		{"time without zone", string(with(t, []byte(good), "createdAt", `"2026-11-30T06:39:27.914"`)), damaged, "createdAt"},
-		{"no system", string(with(t, []byte(good), "os", `""`)), damaged, "proof.os"},
+		{"lease short", changed("lease", `"abc"`), damaged, "lease"},
+		{"lease upper case", changed("lease", `"`+strings.Repeat("A", 48)+`"`), damaged, "lease"},
+		{"owner", changed("owner", `"me"`), damaged, "owner"},
+		{"host id", changed("hostId", `""`), damaged, "hostId"},
+		{"fence negative", changed("fence", "-1"), damaged, "fence"},
+		{"fence too large", changed("fence", "9007199254740992"), damaged,
+			"fence"},
+		{"start missing", strings.Replace(good, `"processStart"`, `"processEnd"`, 1), damaged,
+			"processStart"},
+		{"boot fraction", changed("bootStart", "1.5"), damaged, ""},
+		{"no time", changed("createdAt", `"yesterday"`), damaged,
+			"createdAt"},
+		{"time without zone", changed("createdAt", `"2026-11-30T06:39:27.914"`), damaged,
+			"createdAt"},
+		{"no system", changed("os", `""`), damaged, "proof.os"},
 		{"proof is text", `{"v":2,"proof":"yes"}`, damaged, ""},
-		{"inode zero", string(with(t, []byte(good), "inode", "0")), damaged, "proof.file"},
-		{"pidns zero", string(with(t, []byte(good), "pidns", "0")), damaged, "proof.pidns"},
+		{"inode zero", changed("inode", "0"), damaged, "proof.file"},
+		{"pidns zero", changed("pidns", "0"), damaged, "proof.pidns"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			putFile(t, state+".lock", []byte(c.content))
@@ -142,6 +156,20 @@ func TestHostileContentOfLivingOwner(t *testing.T) {
 	}
 }
 
+// So it does when the record names another kind of lock than the one that is held, and nothing can
+// be said about the owner's process.
+func TestHostileLockKindOfLivingOwner(t *testing.T) {
+	state := openState(t)
+	startHolder(t, state, nil)
+	for _, kind := range []string{"flock", "handle", "none", ""} {
+		editRecord(t, state, func(f recordFields) {
+			f.proof()["kernelLock"] = kind
+			f.proof()["pidns"] = 1
+		})
+		wantAlive(t, realReader, state, identity.KernelLockHeld)
+	}
+}
+
 // Numbers that address groups of processes, or overflow, are never asked about.
 var hostilePIDs = []string{"0", "-1", "-2147483648", "1.5", `"12"`, "2147483648", "4294967297",
 	"18446744073709551617", "1e3", "null", "true", "[1]", "4194305", "9007199254740993"}
@@ -151,7 +179,8 @@ func TestHostilePID(t *testing.T) {
 	good := deadRecord(t, state)
 	for _, pid := range hostilePIDs {
 		for form, content := range map[string][]byte{
-			"record": with(t, good, "pid", pid), "legacy": withoutProof(t, with(t, good, "pid", pid)),
+			"record": with(t, good, "pid", pid),
+			"legacy": withoutProof(t, with(t, good, "pid", pid)),
 		} {
 			putFile(t, state+".lock", content)
 			in := wantUnknown(t, realReader, state, identity.RecordDamaged)
@@ -192,7 +221,8 @@ func straced(t *testing.T, calls string) (trace string, change func(*exec.Cmd)) 
 	}
 }
 
-// The kernel is asked about the recorded number only where that is one, and nobody is ever signalled.
+// The kernel is asked about the recorded number only where that is one, and nobody is ever
+// signalled.
 func TestHostilePIDSystemCalls(t *testing.T) {
 	trace, traced := straced(t, "kill,tkill,tgkill,pidfd_open,pidfd_send_signal")
 	state := openState(t)
@@ -200,7 +230,8 @@ func TestHostilePIDSystemCalls(t *testing.T) {
 	c := startWitness(t, traced)
 	own, r := c.Ask("pid"), lookThere(t, c, "")
 	for _, pid := range hostilePIDs {
-		for _, content := range [][]byte{with(t, good, "pid", pid), withoutProof(t, with(t, good, "pid", pid))} {
+		record := with(t, good, "pid", pid)
+		for _, content := range [][]byte{record, withoutProof(t, record)} {
 			putFile(t, state+".lock", content)
 			wantUnknown(t, r, state, identity.RecordDamaged)
 		}
@@ -217,7 +248,7 @@ func TestHostilePIDSystemCalls(t *testing.T) {
 	for _, m := range call.FindAllStringSubmatch(string(text), -1) {
 		switch verb, pid, arg := m[1], m[2], m[3]; {
 		case pid == own: // the runtime wakes its own threads, and this process asks about itself
-		case pid == "4194304" && verb == "pidfd_open", pid == "4194304" && verb == "kill" && arg == "0":
+		case pid == "4194304" && (verb == "pidfd_open" || verb == "kill" && arg == "0"):
 			asked = true
 		default:
 			t.Errorf("system call %s", m[0])
@@ -244,13 +275,21 @@ func TestHostileStart(t *testing.T) {
 	wantAlive(t, realReader, state, identity.ProcessRunning)
 	for start, reason := range map[string]identity.Reason{
 		`""`: identity.StartUnreadable, "null": identity.StartUnreadable,
-		`"usec:1767323045.123456"`: identity.StartUnreadable, `"filetime:134"`: identity.StartUnreadable,
-		`"parsecs:12"`: identity.StartUnreadable,
-		"0":            identity.RecordDamaged, "15234": identity.RecordDamaged, "{}": identity.RecordDamaged,
-		`"0"`: identity.RecordDamaged, `"15234"`: identity.RecordDamaged, `"ticks:"`: identity.RecordDamaged,
-		`"ticks:-1"`: identity.RecordDamaged, `"ticks:007"`: identity.RecordDamaged,
-		`"TICKS:7"`: identity.RecordDamaged, `"ticks:7 "`: identity.RecordDamaged,
-		`"ticks:1e3"`: identity.RecordDamaged, `"usec:1"`: identity.RecordDamaged,
+		`"usec:1767323045.123456"`: identity.StartUnreadable,
+		`"filetime:134"`:           identity.StartUnreadable,
+		`"parsecs:12"`:             identity.StartUnreadable,
+		"0":                        identity.RecordDamaged,
+		"15234":                    identity.RecordDamaged,
+		"{}":                       identity.RecordDamaged,
+		`"0"`:                      identity.RecordDamaged,
+		`"15234"`:                  identity.RecordDamaged,
+		`"ticks:"`:                 identity.RecordDamaged,
+		`"ticks:-1"`:               identity.RecordDamaged,
+		`"ticks:007"`:              identity.RecordDamaged,
+		`"TICKS:7"`:                identity.RecordDamaged,
+		`"ticks:7 "`:               identity.RecordDamaged,
+		`"ticks:1e3"`:              identity.RecordDamaged,
+		`"usec:1"`:                 identity.RecordDamaged,
 	} {
 		putFile(t, state+".lock", with(t, content, "start", start))
 		in := wantUnknown(t, realReader, state, reason)
@@ -268,4 +307,22 @@ func TestHostileKernelLockKind(t *testing.T) {
 		putFile(t, state+".lock", with(t, good, "kernelLock", kind))
 		wantUnknown(t, realReader, state, identity.KernelLockUnreadable)
 	}
+}
+
+// A record with the largest number that there is cannot be overtaken: said, with nothing changed.
+func TestHostileLargestFence(t *testing.T) {
+	state := openState(t)
+	good := deadRecord(t, state)
+	putFile(t, state+".lock", with(t, good, "fence", "9007199254740991"))
+	wantGone(t, realReader, state, identity.NoSuchProcess)
+	before := folderFacts(t, filepath.Dir(state))
+	for _, verb := range []string{"try", "recover"} {
+		a := realReader(verb, state)
+		if a.Got || a.Recovered != nil || !strings.Contains(a.Err, state) {
+			t.Errorf("%s: %+v", verb, a)
+		}
+	}
+	wantFolder(t, filepath.Dir(state), before)
+	putFile(t, state+".lock", with(t, good, "fence", "9007199254740989"))
+	wantTaken(t, realReader, state, identity.NoSuchProcess)
 }

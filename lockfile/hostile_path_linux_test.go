@@ -17,11 +17,12 @@ import (
 	"github.com/probate-dev/probate/lockfile"
 )
 
-// patience is how long an answer may take on a busy machine. Demanded are 100 ms: the tests say what
-// they saw.
+// patience is how long an answer may take on a busy machine. Demanded are 100 ms: the tests say
+// what they saw.
 const patience = time.Second
 
-// timed asks one question and demands an answer in time. A question that blocks would not even fail.
+// timed asks one question and demands an answer in time. A question that blocks would not even
+// fail.
 func timed(t *testing.T, r onlooker, verb, state string) lockAnswer {
 	t.Helper()
 	done := make(chan lockAnswer, 1)
@@ -122,7 +123,8 @@ func factsOf(t *testing.T, path string) string {
 	must(t, err)
 	content, err := os.ReadFile(path)
 	must(t, err)
-	return fmt.Sprint(info.Sys().(*syscall.Stat_t).Ino, info.Mode(), info.ModTime(), string(content))
+	return fmt.Sprint(info.Sys().(*syscall.Stat_t).Ino, info.Mode(), info.ModTime(),
+		string(content))
 }
 
 // Whatever stands where the record should: a clear answer in time, and nothing is changed.
@@ -169,14 +171,15 @@ func TestHostileAtLockBroken(t *testing.T) {
 			must(t, err)
 			in := askLock("inspect", state, lockfile.Options{}).Inspection
 			broken, err := lockfile.Break(context.Background(), state,
-				lockfile.BreakRequest{LockID: in.LockID, Reason: "a test planted it"}, lockfile.Options{})
+				lockfile.BreakRequest{LockID: in.LockID, Reason: "planted"}, lockfile.Options{})
 			must(t, err)
 			if broken.Saved != state+".lock.broken-"+in.LockID {
 				t.Fatalf("kept at %q", broken.Saved)
 			}
 			kept, err := os.Lstat(broken.Saved)
 			must(t, err)
-			if !os.SameFile(info, kept) || kept.Size() != info.Size() || kept.Mode() != info.Mode() {
+			if !os.SameFile(info, kept) || kept.Size() != info.Size() ||
+				kept.Mode() != info.Mode() {
 				t.Errorf("another file was kept: %v, was %v", kept, info)
 			}
 			if victim != "" && name != "directory" {
@@ -194,13 +197,14 @@ func TestHostileAtLockBroken(t *testing.T) {
 // large are the plants that are regular files.
 var large = map[string]bool{"five gigabytes": true, "a million characters": true}
 
-// Something else in the place of fence, log or marker: an error that names it, or no harm, and nothing
-// is left behind.
+// Something else in the place of fence, log or marker: an error that names it, or no harm, and
+// nothing is left behind.
 func TestHostileBeside(t *testing.T) {
 	for name, plant := range plants {
 		for _, beside := range []string{".fence", ".recovery.log"} {
 			if beside == ".recovery.log" && large[name] || name == "another owner" {
-				continue // a log may be large, see TestHostileLargeLog, and whose it is does not matter
+				// A log may be large, see TestHostileLargeLog, and whose it is does not matter.
+				continue
 			}
 			t.Run(name+" at "+beside, func(t *testing.T) {
 				state := openState(t)
@@ -208,9 +212,11 @@ func TestHostileBeside(t *testing.T) {
 				must(t, os.RemoveAll(state+beside))
 				victim := plant(t, state+beside)
 				before, files := factsOf(t, victim), folderFacts(t, filepath.Dir(state))
-				if a := timed(t, realReader, "inspect", state); a.Inspection.Verdict != identity.Gone {
+				a := timed(t, realReader, "inspect", state)
+				if a.Inspection.Verdict != identity.Gone {
 					t.Fatalf("inspect: %+v", a)
-				} else if beside == ".fence" && a.Inspection.Fence.Err == "" {
+				}
+				if beside == ".fence" && a.Inspection.Fence.Err == "" {
 					t.Errorf("inspect says nothing of the fence: %+v", a.Inspection.Fence)
 				}
 				for _, verb := range []string{"try", "recover"} {
@@ -234,7 +240,8 @@ func TestHostileBeside(t *testing.T) {
 			victim := plant(t, marker)
 			before := factsOf(t, victim)
 			// Peers leave markers, so that one that is there stops nobody; it is only told.
-			in := wantTaken(t, inTime(t, realReader, new(time.Duration)), state, identity.NoSuchProcess)
+			in := wantTaken(t, inTime(t, realReader, new(time.Duration)), state,
+				identity.NoSuchProcess)
 			if !strings.Contains(strings.Join(in.Notes, "\n"), marker) {
 				t.Errorf("the notes %q do not name %s", in.Notes, marker)
 			}

@@ -63,12 +63,13 @@ func TestHostileTorn(t *testing.T) {
 				opener.KillNoReap() // a zombie has nothing open
 				wantGone(t, realReader, state, identity.RecordOrphaned)
 			}
-			fence := askLock("inspect", state, lockfile.Options{}).Inspection.Fence.Counter
+			fence := realReader("inspect", state).Inspection.Fence.Counter
 			in := wantTaken(t, realReader, state, identity.RecordOrphaned)
 			if in.Owner != nil || in.Format != strings.TrimPrefix(string(reason), "record-") {
 				t.Errorf("owner %+v, format %s", in.Owner, in.Format)
 			}
-			if now := askLock("inspect", state, lockfile.Options{}).Inspection.Fence.Counter; now != fence+1 {
+			now := realReader("inspect", state).Inspection.Fence.Counter
+			if now != fence+1 {
 				t.Errorf("the fence went from %d to %d", fence, now)
 			}
 		})
@@ -87,7 +88,8 @@ func TestHostileTornAcquire(t *testing.T) {
 			t.Fatalf("%s: %+v", reason, a)
 		}
 		log, unreadable, err := lockfile.ReadLog(state, lockfile.Options{})
-		if err != nil || unreadable != 0 || len(log) != 1 || log[0].Reason != string(identity.RecordOrphaned) ||
+		if err != nil || unreadable != 0 || len(log) != 1 ||
+			log[0].Reason != string(identity.RecordOrphaned) ||
 			log[0].LockID != a.Recovered.LockID || log[0].RecoveredPID != 0 || log[0].Fence != 1 {
 			t.Errorf("%s: the log says %+v, %d unreadable, %v", reason, log, unreadable, err)
 		}
@@ -95,8 +97,8 @@ func TestHostileTornAcquire(t *testing.T) {
 	}
 }
 
-// From another pid namespace, and without /proc, the kernel says whether anybody has the file open. Who
-// may not ask the kernel that way, and cannot see every process, does not know.
+// From another pid namespace, and without /proc, the kernel says whether anybody has the file open.
+// Who may not ask the kernel that way, and cannot see every process, does not know.
 func TestHostileTornSeenFromElsewhere(t *testing.T) {
 	skipUnlessRoot(t)
 	state := openState(t)
@@ -104,7 +106,8 @@ func TestHostileTornSeenFromElsewhere(t *testing.T) {
 	must(t, os.Chmod(state+".lock", 0o644))
 	flags := uintptr(unix.CLONE_NEWPID | unix.CLONE_NEWNS)
 	for name, r := range map[string]onlooker{
-		"pid namespace": lookThere(t, startWitness(t, inNamespaces(flags), "private", "mount proc /proc"), ""),
+		"pid namespace": lookThere(t, startWitness(t, inNamespaces(flags), "private",
+			"mount proc /proc"), ""),
 		"hidepid": lookThere(t, startWitness(t, inNamespaces(unix.CLONE_NEWNS), "private",
 			"mount proc /proc hidepid=2"), ""),
 		"no /proc": lookThere(t, startWitness(t, inNamespaces(unix.CLONE_NEWNS), "private",
@@ -117,8 +120,8 @@ func TestHostileTornSeenFromElsewhere(t *testing.T) {
 			wantVerdict(t, r("inspect", state), identity.Unknown, identity.RecordEmpty)
 			wantVerdict(t, r("try", state), identity.Unknown, identity.RecordEmpty)
 			opener.Kill()
-			onOverlay := probe.Real().Filesystem(openDir(t, filepath.Dir(state))).Type.Value == "overlay"
-			if name == "other user" || name == "share" || onOverlay {
+			fs := probe.Real().Filesystem(openDir(t, filepath.Dir(state)))
+			if name == "other user" || name == "share" || fs.Type.Value == "overlay" {
 				wantUnknown(t, r, state, identity.RecordEmpty)
 				return
 			}
@@ -139,7 +142,8 @@ func openDir(t *testing.T, dir string) uintptr {
 	return f.Fd()
 }
 
-// Several who find the same orphan are in each other's way for a moment, and all get the lock in turn.
+// Several who find the same orphan are in each other's way for a moment, and all get the lock in
+// turn.
 func TestHostileTornContended(t *testing.T) {
 	skipUnlessRoot(t)
 	state := openState(t)
@@ -184,7 +188,8 @@ func TestHostilePrefixes(t *testing.T) {
 				}
 				in := realReader("inspect", state).Inspection
 				if in.Reason != identity.RecordOrphaned || in.Format != want {
-					t.Fatalf("%q: %v [%s], format %s, want %s", record[:n], in.Finding, in.Reason, in.Format, want)
+					t.Fatalf("%q: %v [%s], format %s, want %s", record[:n], in.Finding, in.Reason,
+						in.Format, want)
 				}
 			}
 		}

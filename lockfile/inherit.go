@@ -36,7 +36,7 @@ func Inherit(path string, environ []string, opts Options) (*Inherited, error) {
 	if given[EnvLease] == "" || given[EnvState] == "" {
 		return nil, nil
 	}
-	p, err := openPlace(op, path, opts)
+	p, err := openPlaceToChange(op, path, opts)
 	if err != nil {
 		return nil, err
 	}

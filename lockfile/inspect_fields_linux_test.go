@@ -19,7 +19,8 @@ func TestInspectFields(t *testing.T) {
 	state := openState(t)
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC()
 	before := time.Now().Truncate(time.Millisecond)
-	lock, err := lockfile.TryAcquire(state, lockfile.Options{Label: "nightly", ExpectedUntil: until})
+	lock, err := lockfile.TryAcquire(state, lockfile.Options{Label: "nightly",
+		ExpectedUntil: until})
 	must(t, err)
 	defer lock.Release()
 	in, err := lockfile.Inspect(state, lockfile.Options{})
@@ -39,7 +40,8 @@ func TestInspectFields(t *testing.T) {
 	o := in.Owner
 	if o == nil || o.PID != os.Getpid() || o.Program != filepath.Base(program) || o.Host != host ||
 		o.Since.Before(before) || o.Since.After(time.Now()) || o.Label != "nightly" ||
-		!o.ExpectedUntil.Equal(until) || o.OS != "linux" || o.PIDNamespace != facts.Namespaces.PID.Value ||
+		!o.ExpectedUntil.Equal(until) || o.OS != "linux" ||
+		o.PIDNamespace != facts.Namespaces.PID.Value ||
 		o.Boot != facts.Boot.ID.Value || o.Start != string(self.Start.Value) || !o.Local ||
 		o.Filesystem == "" || o.KernelLock != "ofd" ||
 		o.StartedAt.Sub(self.StartedAt.Value).Abs() > time.Second {
@@ -58,8 +60,8 @@ func wantKeys(t *testing.T, in lockfile.Inspection) map[string]any {
 	must(t, err)
 	var fields map[string]any
 	must(t, json.Unmarshal(text, &fields))
-	for _, name := range []string{"state", "lock", "verdict", "reason", "sentence", "evidence", "owner", "lockID",
-		"format", "fence", "next", "bytes"} {
+	for _, name := range []string{"state", "lock", "verdict", "reason", "sentence", "evidence",
+		"owner", "lockID", "format", "fence", "next", "bytes"} {
 		if _, ok := fields[name]; !ok {
 			t.Errorf("no %q in %s", name, text)
 		}
@@ -73,7 +75,8 @@ func wantKeys(t *testing.T, in lockfile.Inspection) map[string]any {
 		}
 	}
 	var again lockfile.Inspection
-	if err := json.Unmarshal(text, &again); err != nil || again.Verdict != in.Verdict || again.LockID != in.LockID {
+	if err := json.Unmarshal(text, &again); err != nil || again.Verdict != in.Verdict ||
+		again.LockID != in.LockID {
 		t.Errorf("%s became %+v, %v", text, again, err)
 	}
 	return fields
@@ -85,13 +88,14 @@ func TestInspectFree(t *testing.T) {
 	in, err := lockfile.Inspect(state, lockfile.Options{})
 	must(t, err)
 	fields := wantKeys(t, in)
-	if fields["verdict"] != "free" || fields["owner"] != nil || fields["lockID"] != "" || fields["format"] != "" ||
-		fields["modifiedAt"] != nil || !strings.Contains(in.Next, "free") {
+	if fields["verdict"] != "free" || fields["owner"] != nil || fields["lockID"] != "" ||
+		fields["format"] != "" || fields["modifiedAt"] != nil ||
+		!strings.Contains(in.Next, "free") {
 		t.Errorf("%v", fields)
 	}
 	wantFolder(t, filepath.Dir(state), before)
-	if _, err := lockfile.Inspect(filepath.Join(state, "below", "state"), lockfile.Options{}); err == nil ||
-		!strings.Contains(err.Error(), state) {
+	_, err = lockfile.Inspect(filepath.Join(state, "below", "state"), lockfile.Options{})
+	if err == nil || !strings.Contains(err.Error(), state) {
 		t.Errorf("in a folder that is not there: %v", err)
 	}
 }
@@ -108,8 +112,8 @@ func TestInspectSpellings(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
 	must(t, os.Symlink(dir, filepath.Join(dir, "sub", "up")))
 	t.Chdir(dir)
-	for _, path := range []string{"state.json", "./state.json", "sub/../state.json", "sub/up/state.json", "link",
-		dir + "//state.json", "sub/up/sub/up/link"} {
+	for _, path := range []string{"state.json", "./state.json", "sub/../state.json",
+		"sub/up/state.json", "link", dir + "//state.json", "sub/up/sub/up/link"} {
 		in, err := lockfile.Inspect(path, lockfile.Options{})
 		if err != nil || in.LockID != lock.ID() || in.State != state {
 			t.Errorf("%s: %v %s, %v", path, in.Finding, in.State, err)
@@ -140,7 +144,8 @@ func TestInspectFence(t *testing.T) {
 		t.Errorf("fence %+v, notes %q", f, notes)
 	}
 	putFile(t, state+".fence", zero)
-	if f, notes := note(); f.Counter != 0 || f.Record != 1 || !strings.Contains(notes, "below the record") {
+	f, notes := note()
+	if f.Counter != 0 || f.Record != 1 || !strings.Contains(notes, "below the record") {
 		t.Errorf("put back: fence %+v, notes %q", f, notes)
 	}
 	putFile(t, state+".fence", []byte("garbage"))
@@ -155,7 +160,8 @@ func TestInspectFence(t *testing.T) {
 	must(t, err)
 	must(t, gate.Raise(5)) // as a breaker does that dies before it has taken the record away
 	must(t, gate.Release())
-	if f, notes := note(); f.Counter != 5 || f.Record != 1 || !strings.Contains(notes, "above the record") {
+	f, notes = note()
+	if f.Counter != 5 || f.Record != 1 || !strings.Contains(notes, "above the record") {
 		t.Errorf("raised: fence %+v, notes %q", f, notes)
 	}
 	if got := outcome(lock.WriteFile(state, nil, 0o600)); got != "fenced" {
@@ -164,7 +170,8 @@ func TestInspectFence(t *testing.T) {
 	if got := outcome(lock.Release()); got != "fenced" {
 		t.Errorf("release of the overtaken owner: %s", got)
 	}
-	if in, err := lockfile.Inspect(state, lockfile.Options{}); err != nil || in.Verdict != identity.Free {
+	in, err := lockfile.Inspect(state, lockfile.Options{})
+	if err != nil || in.Verdict != identity.Free {
 		t.Errorf("%v, %v: the record of the overtaken owner stays", in.Finding, err)
 	}
 }
@@ -185,7 +192,8 @@ func TestInspectNotes(t *testing.T) {
 	putFile(t, claim, []byte("{}"))
 	marker := state + ".recovered-0123456789abcdef01234567"
 	putFile(t, marker, nil)
-	putFile(t, filepath.Join(filepath.Dir(state), "other.json.lock.recovering.0123456789abcdef"), nil)
+	another := filepath.Join(filepath.Dir(state), "other.json")
+	putFile(t, another+".lock.recovering.0123456789abcdef", nil)
 	own, err := filepath.Glob(state + ".recovered-*")
 	if err != nil || len(own) != 2 {
 		t.Fatalf("markers %q, %v", own, err)

@@ -19,7 +19,8 @@ import (
 
 // Every next step ends in a command that a shell runs as it stands, wherever the state lies.
 func TestInspectNextStep(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "it's \"a\" $(touch pwned) `touch pwned`;\n& -- *?\\ folder ü")
+	folder := filepath.Join(t.TempDir(),
+		"it's \"a\" $(touch pwned) `touch pwned`;\n& -- *?\\ folder ü")
 	must(t, os.Mkdir(folder, 0o755))
 	for _, dir := range []string{filepath.Dir(folder), filepath.Dir(filepath.Dir(folder))} {
 		must(t, os.Chmod(dir, 0o755)) // other users come in
@@ -47,7 +48,8 @@ func TestInspectNextStep(t *testing.T) {
 	wantCommand(t, shared, breakIt(shared))
 	for _, content := range []string{"1234\n", `{"v":3}`, string(with(t, good, "pid", "0")),
 		strings.Repeat("0123456789abcdef", 3), strings.Repeat("x", 70_000),
-		string(with(t, good, "os", `"darwin"`)), string(with(t, good, "host", `"elsewhere; touch pwned"`)),
+		string(with(t, good, "os", `"darwin"`)),
+		string(with(t, good, "host", `"elsewhere; touch pwned"`)),
 		strings.Replace(string(good), `"kernelLock":"ofd"`, `"x":1`, 1)} {
 		putFile(t, state+".lock", []byte(content))
 		in := inspect(lockfile.Options{System: sharedSystem{probe.Real()}})
@@ -73,7 +75,8 @@ func TestInspectNextStep(t *testing.T) {
 
 	lock, err := lockfile.TryAcquire(state, lockfile.Options{})
 	must(t, err)
-	wantCommand(t, inspect(lockfile.Options{}), []string{"run", "--wait", "60s", state, "--", "CMD"})
+	wait := []string{"run", "--wait", "60s", state, "--", "CMD"}
+	wantCommand(t, inspect(lockfile.Options{}), wait)
 	if os.Geteuid() == 0 {
 		c := startWitness(t, nil, "user "+strconv.Itoa(otherUser))
 		must(t, os.Symlink(state, filepath.Join(filepath.Dir(folder), "simple")))
@@ -105,14 +108,16 @@ func wantCommand(t *testing.T, in lockfile.Inspection, want []string) {
 	if len(at) == 0 {
 		t.Fatalf("no command in %q", in.Next)
 	}
-	script := "probate() { for word; do printf '%s\\0' \"$word\"; done; }\n" + in.Next[at[len(at)-1][0]:]
+	script := "probate() { for word; do printf '%s\\0' \"$word\"; done; }\n" +
+		in.Next[at[len(at)-1][0]:]
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = t.TempDir()
 	out, err := cmd.Output()
 	must(t, err)
 	words := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	if !slices.Equal(words, want) {
-		t.Errorf("%v: next step %q\nis the command %q\nwant           %q", in.Finding, in.Next, words, want)
+		t.Errorf("%v: next step %q\nis the command %q\nwant           %q", in.Finding, in.Next,
+			words, want)
 	}
 	if left, _ := os.ReadDir(cmd.Dir); len(left) > 0 {
 		t.Errorf("%q made %v", in.Next, left)

@@ -20,8 +20,10 @@ func TestInspectLeaksNothing(t *testing.T) {
 	defer lock.Release()
 	dead := filepath.Join(dir, "dead")
 	content := deadRecord(t, dead)
-	for name, content := range map[string]string{"damaged": "{}", "newer": `{"v":3}`, "foreign": "1\n",
-		"legacy": string(withoutProof(t, content)), "large": strings.Repeat("x", 70_000)} {
+	for name, content := range map[string]string{
+		"damaged": "{}", "newer": `{"v":3}`, "foreign": "1\n", "large": strings.Repeat("x", 70_000),
+		"legacy": string(withoutProof(t, content)),
+	} {
 		putFile(t, filepath.Join(dir, name+".lock"), []byte(content))
 	}
 	must(t, os.Symlink("/nowhere", filepath.Join(dir, "link.lock")))
@@ -49,9 +51,8 @@ func TestInspectLeaksNothing(t *testing.T) {
 	for range 10 {
 		for range lockfile.List(dir, lockfile.Options{}) {
 		}
-		if _, err := lockfile.Inspect(filepath.Join(dir, "legacy"), lockfile.Options{}); err != nil {
-			t.Error(err)
-		}
+		_, err := lockfile.Inspect(filepath.Join(dir, "legacy"), lockfile.Options{})
+		must(t, err)
 	}
 	if after := openDescriptors(t); after != before {
 		t.Errorf("%d descriptors before, %d after", before, after)
@@ -66,14 +67,15 @@ func openDescriptors(t *testing.T) int {
 	return len(fds)
 }
 
-// No program is run to look: not for another language, another time zone or an empty PATH either. The
-// answers are the same to the byte.
+// No program is run to look: not for another language, another time zone or an empty PATH either.
+// The answers are the same to the byte.
 func TestInspectIsTheSameEverywhere(t *testing.T) {
 	state, living := openState(t), openState(t)
 	deadRecord(t, state)
 	startHolder(t, living, nil)
 	seen := map[string]string{}
-	for _, env := range [][]string{nil, {"LC_ALL=de_DE.UTF-8", "LANG=de_DE.UTF-8"}, {"LC_ALL=ar_EG.UTF-8"},
+	for _, env := range [][]string{
+		nil, {"LC_ALL=de_DE.UTF-8", "LANG=de_DE.UTF-8"}, {"LC_ALL=ar_EG.UTF-8"},
 		{"LC_ALL=tr_TR.UTF-8", "TZ=Pacific/Kiritimati"}, {"LC_TIME=ja_JP.UTF-8", "TZ=:/etc/none"},
 		{"PATH=/nonexistent", "LC_ALL=C", "TZ=America/St_Johns", "HOME=/nonexistent"}} {
 		c := startWitness(t, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, env...) })
@@ -87,7 +89,8 @@ func TestInspectIsTheSameEverywhere(t *testing.T) {
 					at++
 				}
 				at = max(0, at-20)
-				t.Errorf("with %q the answer differs:\n%.80s, was\n%.80s", env, got[at:], seen[path][at:])
+				t.Errorf("with %q the answer differs:\n%.80s, was\n%.80s", env, got[at:],
+					seen[path][at:])
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,8 +36,8 @@ type legacyRecord struct {
 
 const legacyLease = "8c89a1f05e2d4b7690c3f1e8d7a6b5c4d3e2f10a9b8c7d6e"
 
-// legacyOf is what the process pid would write now: its start as it computes it from its uptime when
-// its module is loaded, late by so many milliseconds.
+// legacyOf is what the process pid would write now: its start as it computes it from its uptime
+// when its module is loaded, late by so many milliseconds.
 func legacyOf(t *testing.T, pid, late int) legacyRecord {
 	t.Helper()
 	p, host := probe.Real().Process(pid), probe.Real().Host()
@@ -48,7 +49,8 @@ func legacyOf(t *testing.T, pid, late int) legacyRecord {
 	start := p.StartedAt.Value.UnixMilli() + int64(late)
 	return legacyRecord{
 		V: 2, Lease: legacyLease, Owner: "edec5480753b96a3", PID: pid, ProcessStart: start,
-		HostID: hostIDOf(name, legacyMachineID()), BootStart: host.Boot.StartedAt.Value.UnixMilli() + 4,
+		HostID:    hostIDOf(name, legacyMachineID()),
+		BootStart: host.Boot.StartedAt.Value.UnixMilli() + 4,
 		CreatedAt: lockfile.FormatTime(time.UnixMilli(start + 150)),
 	}
 }
@@ -89,7 +91,7 @@ func startSleeper(t *testing.T) *probetest.Child {
 func needInitialPIDNamespace(t *testing.T) {
 	t.Helper()
 	if initial := probe.Real().Host().Namespaces.PIDInitial; !initial.Known || !initial.Value {
-		t.Skip("needs the initial pid namespace: inside another one a legacy record is always unknown")
+		t.Skip("needs the initial pid namespace: elsewhere a legacy record is always unknown")
 	}
 }
 
@@ -100,7 +102,8 @@ func TestLegacyAliveThenDead(t *testing.T) {
 		state, owner := openState(t), startSleeper(t)
 		legacyOf(t, owner.PID(), late).write(t, state)
 		in := wantAlive(t, realReader, state, identity.ProcessRunning)
-		if in.Format != "record-v2-legacy" || in.Owner.KernelLock != "none" || in.Owner.PID != owner.PID() {
+		if in.Format != "record-v2-legacy" || in.Owner.KernelLock != "none" ||
+			in.Owner.PID != owner.PID() {
 			t.Errorf("format %s, owner %+v", in.Format, in.Owner)
 		}
 		owner.Stop()
@@ -164,12 +167,14 @@ func TestLegacyReused(t *testing.T) {
 	wantUnknown(t, realReader, state, identity.LegacyAmbiguous)
 }
 
-// A launcher that waits and then becomes the program: the kernel's start is earlier than the recorded.
+// A launcher that waits and then becomes the program: the kernel's start is earlier than the
+// recorded.
 func TestLegacyLauncher(t *testing.T) {
 	state, owner := openState(t), startSleeper(t)
 	for _, waited := range []int{6_000, 60_000, 3_600_000} {
 		r := legacyOf(t, owner.PID(), waited)
-		for _, step := range []time.Duration{0, 30 * time.Second, -30 * time.Second, 100 * time.Second, time.Hour} {
+		for _, step := range []time.Duration{0, 30 * time.Second, -30 * time.Second,
+			100 * time.Second, time.Hour} {
 			r.shift(-step, -step, -step).write(t, state) // the clock was set ahead by that since
 			wantLegacyNotGone(t, state)
 		}
@@ -182,8 +187,8 @@ func wantLegacyNotGone(t *testing.T, state string) lockfile.Inspection {
 	a := realReader("inspect", state)
 	if v := a.Inspection.Verdict; a.Err != "" || v != identity.Alive && v != identity.Unknown {
 		content, _ := os.ReadFile(state + ".lock")
-		t.Errorf("the owner lives, and is said to be %v [%s]\n%s%s", a.Inspection.Finding, a.Inspection.Reason,
-			content, evidenceText(a.Inspection))
+		t.Errorf("the owner lives, and is said to be %v [%s]\n%s%s",
+			a.Inspection.Finding, a.Inspection.Reason, content, evidenceText(a.Inspection))
 	}
 	return a.Inspection
 }
@@ -192,8 +197,9 @@ func wantLegacyNotGone(t *testing.T, state string) lockfile.Inspection {
 func TestLegacyClockStep(t *testing.T) {
 	state, owner := openState(t), startSleeper(t)
 	r := legacyOf(t, owner.PID(), 30)
-	for _, step := range []time.Duration{time.Hour, -time.Hour, time.Minute, -time.Minute, 6 * time.Second,
-		-6 * time.Second, 119 * time.Second, 90 * 24 * time.Hour, -90 * 24 * time.Hour} {
+	for _, step := range []time.Duration{time.Hour, -time.Hour, time.Minute, -time.Minute,
+		6 * time.Second, -6 * time.Second, 119 * time.Second,
+		90 * 24 * time.Hour, -90 * 24 * time.Hour} {
 		for _, shifted := range []legacyRecord{
 			r.shift(step, step, step), // after all of them
 			r.shift(step, step, 0),    // before the record
@@ -219,9 +225,12 @@ func TestLegacyClockStep(t *testing.T) {
 func TestLegacyTwoClockSteps(t *testing.T) {
 	state, owner := openState(t), startSleeper(t)
 	r := legacyOf(t, owner.PID(), 30)
-	for _, before := range []time.Duration{-time.Hour, -time.Minute, -6 * time.Second, 6 * time.Second, time.Minute} {
-		for _, after := range []time.Duration{-100 * time.Second, -12 * time.Second, 12 * time.Second, 100 * time.Second} {
-			// As the reader's clock is zero: the record lies back by the later step, the start by both.
+	for _, before := range []time.Duration{-time.Hour, -time.Minute, -6 * time.Second,
+		6 * time.Second, time.Minute} {
+		for _, after := range []time.Duration{-100 * time.Second, -12 * time.Second,
+			12 * time.Second, 100 * time.Second} {
+			// As the reader's clock is zero: the record lies back by the later step, the start by
+			// both.
 			r.shift(-before-after, -after, -after).write(t, state)
 			wantLegacyNotGone(t, state)
 		}
@@ -241,7 +250,8 @@ func TestLegacyElsewhere(t *testing.T) {
 		wantUnknown(t, realReader, state, identity.OtherBoot)
 	}
 	dead.write(t, state)
-	wantUnknown(t, lookHere(lockfile.Options{System: sharedSystem{probe.Real()}}), state, identity.SharedFilesystem)
+	wantUnknown(t, lookHere(lockfile.Options{System: sharedSystem{probe.Real()}}), state,
+		identity.SharedFilesystem)
 	wantUnknown(t, lookHere(lockfile.Options{System: sharedSystem{probe.Real()},
 		SharedFilesystem: lockfile.SharedSameBoot}), state, identity.SharedFilesystem)
 }
@@ -250,9 +260,16 @@ func TestLegacyElsewhere(t *testing.T) {
 func TestLegacyNamespaces(t *testing.T) {
 	needInitialPIDNamespace(t)
 	skipUnlessRoot(t)
-	inside := startWitness(t, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private", "mount proc /proc")
-	free := freeNumber(t)
-	if got := inside.Ask("at " + strconv.Itoa(free)); got != "ok" {
+	inside := startWitness(t, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private",
+		"mount proc /proc")
+	free, got := 0, ""
+	for range 50 { // a number may go to a thread of the process that starts the other one
+		free = freeNumber(t)
+		if got = inside.Ask("at " + strconv.Itoa(free)); got == "ok" {
+			break
+		}
+	}
+	if got != "ok" {
 		t.Fatal(got)
 	}
 	// The owner is process free inside, and nobody here.
@@ -262,12 +279,13 @@ func TestLegacyNamespaces(t *testing.T) {
 	r.write(t, state)
 	in := wantUnknown(t, realReader, state, identity.NamespaceUnrecorded)
 	wantSays(t, in, "pid namespace below")
-	wantUnknown(t, lookThere(t, inside, ""), state, identity.NamespaceUnrecorded) // from inside as well
+	// From inside as well.
+	wantUnknown(t, lookThere(t, inside, ""), state, identity.NamespaceUnrecorded)
 	// Written long before that process was started, by another one that had the number.
 	r.shift(-10*time.Minute, 0, -10*time.Minute).write(t, state)
 	wantGone(t, realReader, state, identity.NoSuchProcess)
 	r.write(t, state)
-	if got := inside.Ask("end"); got != "ok" {
+	if got = inside.Ask("end"); got != "ok" {
 		t.Fatal(got)
 	}
 	wantGone(t, realReader, state, identity.NoSuchProcess)
@@ -285,7 +303,7 @@ func freeNumber(t *testing.T) int {
 		return n
 	}
 	last, most := read("/proc/sys/kernel/ns_last_pid"), read("/proc/sys/kernel/pid_max")
-	for n := (last + most/2) % most; ; n = (n + 1) % most {
+	for n := (last + most/2 + rand.N(1000)) % most; ; n = (n + 1) % most {
 		if n > 1000 && probe.Real().Process(n).Presence == probe.Missing {
 			return n
 		}

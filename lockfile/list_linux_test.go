@@ -51,8 +51,11 @@ func TestListTree(t *testing.T) {
 	}
 	dead.Kill()
 	// What other programs call a lock.
-	for name, content := range map[string]string{"Cargo.lock": "[[package]]\n", "yarn.lock": "# yarn\n",
-		"flake.lock": `{"nodes":{},"version":7}`, "empty.lock": "", "index.lock": "DIRC\x00\x00\x00\x02", ".lock": "x"} {
+	for name, content := range map[string]string{
+		"Cargo.lock": "[[package]]\n", "yarn.lock": "# yarn\n",
+		"flake.lock": `{"nodes":{},"version":7}`, "empty.lock": "",
+		"index.lock": "DIRC\x00\x00\x00\x02", ".lock": "x",
+	} {
 		putFile(t, filepath.Join(root, name), []byte(content))
 	}
 	must(t, os.Symlink(root, filepath.Join(root, "0", "loop")))
@@ -122,7 +125,8 @@ func TestListUnreadable(t *testing.T) {
 	must(t, os.Mkdir(root, 0o755))
 	for _, name := range []string{"a", "b", "c"} {
 		must(t, os.Mkdir(filepath.Join(root, name), 0o755))
-		lock, err := lockfile.TryAcquire(filepath.Join(root, name, "state"), lockfile.Options{Mode: 0o644})
+		lock, err := lockfile.TryAcquire(filepath.Join(root, name, "state"),
+			lockfile.Options{Mode: 0o644})
 		must(t, err)
 		defer lock.Release()
 	}
@@ -135,14 +139,17 @@ func TestListUnreadable(t *testing.T) {
 	if len(got) != 3 {
 		t.Fatalf("%+v", got)
 	}
-	if in := got[0].Inspection; in.State != filepath.Join(root, "a", "state") || in.Verdict != identity.Alive {
+	if in := got[0].Inspection; in.State != filepath.Join(root, "a", "state") ||
+		in.Verdict != identity.Alive {
 		t.Errorf("first %+v", got[0])
 	}
-	if b := filepath.Join(root, "b"); got[1].Inspection.State != b || !strings.Contains(got[1].Err, b) ||
+	b := filepath.Join(root, "b")
+	if got[1].Inspection.State != b || !strings.Contains(got[1].Err, b) ||
 		!strings.Contains(got[1].Err, "permission denied") {
 		t.Errorf("second %+v", got[1])
 	}
-	if in := got[2].Inspection; in.State != filepath.Join(root, "c", "state") || in.Reason != identity.NotPermitted {
+	if in := got[2].Inspection; in.State != filepath.Join(root, "c", "state") ||
+		in.Reason != identity.NotPermitted {
 		t.Errorf("third %+v", got[2])
 	}
 
@@ -155,8 +162,8 @@ func TestListUnreadable(t *testing.T) {
 	}
 }
 
-// A state that is a link has its lock beside what it names. A lock of another program beside the link
-// is a lock all the same.
+// A state that is a link has its lock beside what it names. A lock of another program beside the
+// link is a lock all the same.
 func TestListLockBesideLink(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(root, "data"), 0o755))

@@ -122,7 +122,14 @@ func (p *place) read() (sighting, error) {
 
 // testLock tests the kernel lock with the kind that the record names, or the native one.
 func (s *sighting) testLock(f vfs.File) {
-	held, err := f.Locked(s.record.lockKind())
+	kind := s.record.lockKind()
+	held, err := f.Locked(kind)
+	if !held && kind != vfs.NativeLock() {
+		// A record may name another kind than its owner took (a forged or translated one).
+		if native, e := f.Locked(vfs.NativeLock()); e == nil && native {
+			held, err = true, nil
+		}
+	}
 	switch {
 	case err != nil:
 		s.locked, s.lockErr = identity.LockUntested, err

@@ -33,8 +33,8 @@ func goldenRecords(tb testing.TB) map[string][]byte {
 	return records
 }
 
-// The golden records stand for files that are out there: they must be readable for ever, and what is
-// written must look like them to the byte.
+// The golden records stand for files that are out there: they must be readable for ever, and what
+// is written must look like them to the byte.
 func TestRecordGolden(t *testing.T) {
 	for name, content := range goldenRecords(t) {
 		d := lockfile.DecodeRecord(content)
@@ -56,12 +56,13 @@ func TestRecordGoldenMeaning(t *testing.T) {
 	got := lockfile.DecodeRecord(records["proof"]).Claim
 	want := identity.Claim{
 		Form: identity.WithProof, Since: since,
-		Owner: identity.Identity{OS: "linux", PID: 4711, Boot: "01234567-89ab-4cde-8f01-23456789abcd",
+		Owner: identity.Identity{OS: "linux", PID: 4711, Boot: probetest.BootID,
 			Start: "ticks:96730", PIDFD: 18442, PIDNS: 4026531836, TimeNS: 4026531834,
 			Program: "importer", Host: "vm", StartedAt: started},
 		File:       identity.FileID{FS: "ext4", ID: "d94c6b7bf7a491f3", Inode: 131077},
 		KernelLock: "ofd", Local: true,
-		HostID: "fcc693158788fa38ea66613916aa6bcc", ProcessStartMS: 1796020767790, BootStartMS: 1796019800483,
+		HostID:         "fcc693158788fa38ea66613916aa6bcc",
+		ProcessStartMS: 1796020767790, BootStartMS: 1796019800483,
 	}
 	if got != want {
 		t.Errorf("proof: got\n%+v, want\n%+v", got, want)
@@ -69,8 +70,9 @@ func TestRecordGoldenMeaning(t *testing.T) {
 	got = lockfile.DecodeRecord(records["legacy"]).Claim
 	want = identity.Claim{
 		Form: identity.Legacy, Since: since,
-		Owner:  identity.Identity{PID: 9447, StartedAt: time.UnixMilli(1796020767791).UTC()},
-		HostID: "fcc693158788fa38ea66613916aa6bcc", ProcessStartMS: 1796020767791, BootStartMS: 1796019800483,
+		Owner:          identity.Identity{PID: 9447, StartedAt: time.UnixMilli(1796020767791).UTC()},
+		HostID:         "fcc693158788fa38ea66613916aa6bcc",
+		ProcessStartMS: 1796020767791, BootStartMS: 1796019800483,
 	}
 	if got != want {
 		t.Errorf("legacy: got\n%+v, want\n%+v", got, want)
@@ -82,14 +84,15 @@ func TestRecordGoldenMeaning(t *testing.T) {
 
 // Names and order of the fields are what programs in other languages were written against.
 func TestRecordFields(t *testing.T) {
-	content, err := lockfile.NewRecord(lockfile.Options{Label: "nightly",
-		ExpectedUntil: time.Date(2026, 11, 30, 8, 0, 0, 0, time.FixedZone("", 3600))}, probetest.New(), "")
+	opts := lockfile.Options{Label: "nightly",
+		ExpectedUntil: time.Date(2026, 11, 30, 8, 0, 0, 0, time.FixedZone("", 3600))}
+	content, err := lockfile.NewRecord(opts, probetest.New(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"v", "lease", "owner", "pid", "processStart", "hostId", "bootStart", "fence", "createdAt",
-		"proof", "os", "boot", "start", "pidfd", "pidns", "timens", "file", "fs", "id", "inode", "fs", "local",
-		"kernelLock", "program", "host", "label", "expectedUntil"}
+	want := []string{"v", "lease", "owner", "pid", "processStart", "hostId", "bootStart", "fence",
+		"createdAt", "proof", "os", "boot", "start", "pidfd", "pidns", "timens", "file", "fs", "id",
+		"inode", "fs", "local", "kernelLock", "program", "host", "label", "expectedUntil"}
 	if got := keysOf(t, content); !slices.Equal(got, want) {
 		t.Errorf("fields\n%q, want\n%q", got, want)
 	}
@@ -102,12 +105,14 @@ func TestRecordFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Lease) != 48 || len(r.Owner) != 16 || r.PID != probetest.SelfPID || r.Fence != 7 ||
-		r.ProcessStart != probetest.BootTime.UnixMilli()+50_000 || r.BootStart != probetest.BootTime.UnixMilli() ||
+		r.ProcessStart != probetest.BootTime.UnixMilli()+50_000 ||
+		r.BootStart != probetest.BootTime.UnixMilli() ||
 		r.ExpectedUntil != "2026-11-30T07:00:00.000Z" || r.Proof.Start != "ticks:5000" ||
 		r.Proof.Boot != probetest.BootID {
 		t.Errorf("record %+v", r)
 	}
-	if at, err := time.Parse("2006-01-02T15:04:05.000Z", r.CreatedAt); err != nil || time.Since(at) > time.Minute {
+	at, err := time.Parse("2006-01-02T15:04:05.000Z", r.CreatedAt)
+	if err != nil || time.Since(at) > time.Minute {
 		t.Errorf("createdAt %q: %v", r.CreatedAt, err)
 	}
 	if bytes.ContainsAny(content, "\n\r") || content[0] != '{' || content[len(content)-1] != '}' {
@@ -195,8 +200,8 @@ func TestRecordPrefixes(t *testing.T) {
 					}
 				}
 				if d.Reason != want || !d.Torn {
-					t.Fatalf("%s: %q with %d NUL bytes is %s (%v), want %s", name, content[:n], len(tail),
-						d.Reason, d.Detail, want)
+					t.Fatalf("%s: %q with %d NUL bytes is %s (%v), want %s",
+						name, content[:n], len(tail), d.Reason, d.Detail, want)
 				}
 			}
 		}
@@ -205,8 +210,9 @@ func TestRecordPrefixes(t *testing.T) {
 
 // What only looks like the beginning of a record may be anybody's file.
 func TestRecordNotTorn(t *testing.T) {
-	for _, content := range []string{`{"w":2,`, `{"v":3,`, `{"v":22`, `{"v":"2"`, `{"name":"x`, `[`, `"`, "{{",
-		`{"v":2,}`, `{"v":2,"lease":"a"} {`, `{"v":2,"lease":"a","lease":"b`, "\x00{", `{"v":2,"pid":07`} {
+	for _, content := range []string{`{"w":2,`, `{"v":3,`, `{"v":22`, `{"v":"2"`, `{"name":"x`, `[`,
+		`"`, "{{", `{"v":2,}`, `{"v":2,"lease":"a"} {`, `{"v":2,"lease":"a","lease":"b`, "\x00{",
+		`{"v":2,"pid":07`} {
 		if d := lockfile.DecodeRecord([]byte(content)); d.Torn || d.Reason == "" {
 			t.Errorf("%q is %s, torn %v", content, d.Reason, d.Torn)
 		}
@@ -220,8 +226,9 @@ func FuzzRecordDecode(f *testing.F) {
 		f.Add(append(bytes.Clone(content), '\n'))
 		f.Add(bytes.ReplaceAll(content, []byte(":2,"), []byte(":3,")))
 	}
-	for _, s := range []string{"", "\x00\x00", "null", "[]", "{}", `{"pid":7,"PID":9}`, "\ufeff{}", "1234\n",
-		strings.Repeat("0123456789abcdef", 3), `{"v":2,"x":` + strings.Repeat("[", 40), "{\"v\":2,\xff"} {
+	for _, s := range []string{"", "\x00\x00", "null", "[]", "{}", `{"pid":7,"PID":9}`, "\ufeff{}",
+		"1234\n", strings.Repeat("0123456789abcdef", 3), "{\"v\":2,\xff",
+		`{"v":2,"x":` + strings.Repeat("[", 40)} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

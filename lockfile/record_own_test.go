@@ -16,8 +16,8 @@ import (
 	"github.com/probate-dev/probate/probe/probetest"
 )
 
-// Whatever a system says about itself, the record that is made of it can be read again: an owner whose
-// own record is damaged could never be named, and never be proven gone.
+// Whatever a system says about itself, the record that is made of it can be read again: an owner
+// whose own record is damaged could never be named, and never be proven gone.
 func TestRecordOwnIsReadable(t *testing.T) {
 	unread := errors.New("not known here")
 	for name, change := range map[string]func(*probetest.System){
@@ -37,7 +37,8 @@ func TestRecordOwnIsReadable(t *testing.T) {
 			s.SelfProcess.StartedAt = probe.Known(time.UnixMilli(-1), "test")
 		},
 		"clock far ahead": func(s *probetest.System) {
-			s.HostFacts.Boot.StartedAt = probe.Known(time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), "test")
+			at := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+			s.HostFacts.Boot.StartedAt = probe.Known(at, "test")
 		},
 		"large inodes": func(s *probetest.System) {
 			s.SelfProcess.PIDFD = probe.Known[uint64](math.MaxUint64, "test")
@@ -45,7 +46,8 @@ func TestRecordOwnIsReadable(t *testing.T) {
 			s.HostFacts.Namespaces.Time = probe.Known[uint64](1<<60, "test")
 		},
 		"names in any bytes": func(s *probetest.System) {
-			s.HostFacts.Machine.Host = probe.Known("h\xff\x00\n\x1b[31m\u2028"+strings.Repeat("é", 64), "test")
+			name := "h\xff\x00\n\x1b[31m\u2028" + strings.Repeat("é", 64)
+			s.HostFacts.Machine.Host = probe.Known(name, "test")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +73,8 @@ func TestRecordExpectedUntil(t *testing.T) {
 	dir := t.TempDir()
 	for _, until := range []time.Time{
 		time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC),
-		time.Unix(1<<55, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC),
+		time.Unix(1<<55, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC),
 	} {
 		state := filepath.Join(dir, "state")
 		lock, err := lockfile.TryAcquire(state, lockfile.Options{ExpectedUntil: until})
@@ -95,8 +98,8 @@ func TestRecordExpectedUntil(t *testing.T) {
 func TestRecordLength(t *testing.T) {
 	dir := t.TempDir()
 	for name, char := range map[string]string{
-		"plain": "a", "quotes": `"`, "backslashes": `\`, "line separators": "\u2028", "emoji": "😀", "angle": "<",
-		"replacement": "\ufffd", "umlauts": "ü",
+		"plain": "a", "quotes": `"`, "backslashes": `\`, "line separators": "\u2028",
+		"emoji": "😀", "angle": "<", "replacement": "\ufffd", "umlauts": "ü",
 	} {
 		t.Run(name, func(t *testing.T) {
 			state := filepath.Join(dir, "state")
@@ -128,11 +131,14 @@ func TestRecordLength(t *testing.T) {
 	system := probetest.New()
 	worst := strings.Repeat(`"`, 300)
 	system.HostFacts.Machine.Host = probe.Known(worst, "test")
-	content, err := lockfile.NewRecord(lockfile.Options{Label: strings.Repeat("\u2028", 200)}, system, worst)
-	if err == nil && len(content) >= 2048 || err != nil && !strings.Contains(err.Error(), "Options.Label") {
+	content, err := lockfile.NewRecord(lockfile.Options{Label: strings.Repeat("\u2028", 200)},
+		system, worst)
+	if err == nil && len(content) >= 2048 ||
+		err != nil && !strings.Contains(err.Error(), "Options.Label") {
 		t.Errorf("%d bytes, %v", len(content), err)
 	}
-	content, err = lockfile.NewRecord(lockfile.Options{Label: strings.Repeat(`"`, 200)}, system, worst)
+	content, err = lockfile.NewRecord(lockfile.Options{Label: strings.Repeat(`"`, 200)}, system,
+		worst)
 	if err != nil || len(content) >= 2048 {
 		t.Errorf("%d bytes, %v", len(content), err)
 	}
@@ -140,7 +146,8 @@ func TestRecordLength(t *testing.T) {
 
 func TestRecordLabelRefused(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	for _, label := range []string{strings.Repeat("a", 201), "a\nb", "\x1b[31m", "\x00", "\x7f", "\u0085", "\xff"} {
+	for _, label := range []string{strings.Repeat("a", 201), "a\nb", "\x1b[31m", "\x00", "\x7f",
+		"\u0085", "\xff"} {
 		_, err := lockfile.TryAcquire(state, lockfile.Options{Label: label})
 		if err == nil || !strings.Contains(err.Error(), "Options.Label") {
 			t.Errorf("%q: %v", label, err)
@@ -163,8 +170,8 @@ func TestRecordNames(t *testing.T) {
 	if r.Program != "p?q" {
 		t.Errorf("program %q", r.Program)
 	}
-	if !strings.HasPrefix(r.Host, "h????") && !strings.HasPrefix(r.Host, "h???\u2028") || len(r.Host) > 64 ||
-		!utf8.ValidString(r.Host) {
+	if !strings.HasPrefix(r.Host, "h????") && !strings.HasPrefix(r.Host, "h???\u2028") ||
+		len(r.Host) > 64 || !utf8.ValidString(r.Host) {
 		t.Errorf("host %q", r.Host)
 	}
 }

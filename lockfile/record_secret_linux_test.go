@@ -15,8 +15,8 @@ import (
 	"github.com/probate-dev/probate/lockfile"
 )
 
-// Whoever knows the lease can commit under the lock: it stands in the record, in the environment of a
-// command below, and nowhere else.
+// Whoever knows the lease can commit under the lock: it stands in the record, in the environment of
+// a command below, and nowhere else.
 func TestRecordLeaseIsSecret(t *testing.T) {
 	state := openState(t)
 	content := deadRecord(t, state)
@@ -34,7 +34,8 @@ func TestRecordLeaseIsSecret(t *testing.T) {
 		}
 	}
 	opts := lockfile.Options{
-		Logger:      slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger: slog.New(slog.NewTextHandler(&said,
+			&slog.HandlerOptions{Level: slog.LevelDebug})),
 		OnRecovered: func(r lockfile.Recovered) { say("OnRecovered", r, r.Owner) },
 		OnWaiting:   func(in lockfile.Inspection) { say("OnWaiting", in) },
 		OnLost:      func(err error) {},
@@ -49,7 +50,8 @@ func TestRecordLeaseIsSecret(t *testing.T) {
 	content, err = os.ReadFile(lock.Path())
 	must(t, err)
 	leases = append(leases, parseRecord(t, content)["lease"].(string))
-	say("Lock", lock, []any{lock}, struct{ L *lockfile.Lock }{lock}, lock.Recovered(), lock.ID(), lock.Token())
+	say("Lock", lock, []any{lock}, struct{ L *lockfile.Lock }{lock}, lock.Recovered(), lock.ID(),
+		lock.Token())
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = lockfile.Acquire(ended, state, opts)
@@ -58,20 +60,22 @@ func TestRecordLeaseIsSecret(t *testing.T) {
 	say("TryAcquire", err)
 	_, err = lockfile.Recover(context.Background(), state, opts)
 	say("Recover", err)
-	_, err = lockfile.Break(context.Background(), state, lockfile.BreakRequest{LockID: "x", Reason: "r"}, opts)
+	_, err = lockfile.Break(context.Background(), state, lockfile.BreakRequest{LockID: "x",
+		Reason: "r"}, opts)
 	say("Break", err)
 	inherited, err := lockfile.Inherit(state, lock.Environ(), opts)
 	must(t, err)
 	say("Inherited", inherited, []any{inherited}, inherited.Check())
-	broken, err := lockfile.Break(context.Background(), state, lockfile.BreakRequest{LockID: lock.ID(),
-		Reason: "test", EvenIfAlive: true}, opts)
+	broken, err := lockfile.Break(context.Background(), state,
+		lockfile.BreakRequest{LockID: lock.ID(), Reason: "test", EvenIfAlive: true}, opts)
 	must(t, err)
 	say("Broken", broken, *broken)
 	err = lock.WriteFile(state, nil, 0o600)
 	if !errors.Is(err, lockfile.ErrFenced) {
 		t.Errorf("a write after the break: %v", err)
 	}
-	say("after the break", err, lock, lock.Check(), inherited.Check(), lock.Release(), context.Cause(lock.Context()))
+	say("after the break", err, lock, lock.Check(), inherited.Check(), lock.Release(),
+		context.Cause(lock.Context()))
 	must(t, inherited.Close())
 	_, err = lockfile.Inherit(state, []string{"PROBATE_STATE=" + state, "PROBATE_FENCE=x",
 		"PROBATE_LEASE=" + leases[1]}, opts)

@@ -2,26 +2,75 @@ package lockfile
 
 import (
 	"context"
-	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/vfs"
 )
 
 // spare is one descriptor kept in reserve for the whole process: who has used up all others must still
 // be able to release, which needs the gate open.
 var spare struct {
 	sync.Mutex
-	file *os.File
+	dir     vfs.Dir
+	started bool // the runtime has its descriptors
 }
 
-// keepSpare opens the reserve, at an acquire, when descriptors are still to be had.
-func keepSpare() {
+// keepSpare opens the reserve, at an acquire, when descriptors are still to be had. The first time it
+// also makes the Go runtime take the two descriptors that its timers and random numbers need, and fails
+// when they are not to be had: asked for later, the runtime would end the whole program instead.
+func keepSpare() error {
 	spare.Lock()
 	defer spare.Unlock()
-	if spare.file == nil {
-		spare.file, _ = os.Open(os.DevNull) // without it, release fails where it might have worked
+	if !spare.started {
+		const needed = 3 // the runtime's poller and its event descriptor, and one to work with
+		var held [needed]vfs.Dir
+		var err error
+		for i := range held {
+			if err == nil {
+				held[i], err = vfs.OS().OpenDir(string(filepath.Separator))
+			}
+		}
+		for _, dir := range held {
+			if dir != nil {
+				_ = dir.Close()
+			}
+		}
+		if err != nil {
+			return err
+		}
+		time.AfterFunc(time.Hour, func() {}).Stop()
+		spare.started = true
+	}
+	if spare.dir == nil {
+		openSpare()
+	}
+	return nil
+}
+
+// openPlaceToChange is openPlace for everything that does more than look.
+func openPlaceToChange(op, path string, opts Options) (*place, error) {
+	p, err := openPlace(op, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := keepSpare(); err != nil {
+		err = p.failed(op, "see that descriptors are left", p.lockName(), err)
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// openSpare fails when there is no descriptor to keep: then a release may fail where it might have worked.
+// Through vfs, for package os would start the runtime's poller, which ends the program when it gets no
+// descriptor of its own.
+func openSpare() {
+	if dir, err := vfs.OS().OpenDir(string(filepath.Separator)); err == nil {
+		spare.dir = dir
 	}
 }
 
@@ -33,9 +82,9 @@ func (p *place) holdGateSpared(op string) (gate fence.Gate, done func(), err err
 		return gate, func() {}, err
 	}
 	spare.Lock()
-	if spare.file != nil {
-		_ = spare.file.Close()
-		spare.file = nil
+	if spare.dir != nil {
+		_ = spare.dir.Close()
+		spare.dir = nil
 	}
 	gate, err = p.holdGate(context.Background(), op)
 	if err != nil {
@@ -43,7 +92,7 @@ func (p *place) holdGateSpared(op string) (gate fence.Gate, done func(), err err
 		return nil, nil, err
 	}
 	return gate, func() {
-		spare.file, _ = os.Open(os.DevNull)
+		openSpare()
 		spare.Unlock()
 	}, nil
 }

@@ -244,7 +244,7 @@ func (p *place) dispose(old string, s sighting) (saved string) {
 // Options.GateWait.
 func Recover(ctx context.Context, path string, opts Options) (*Recovered, error) {
 	const op = "recover"
-	p, err := openPlace(op, path, opts)
+	p, err := openPlaceToChange(op, path, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ import (
 // otherBoot lets a record have been written under another boot.
 func otherBoot(f recordFields) { f.proof()["boot"] = "01234567-89ab-4cde-8f01-23456789abcd" }
 
-// A restart ends every process and every kernel lock: the record that was left is still the same file.
+// A restart ends every process and every kernel lock: the record that was left is still the same
+// file.
 func TestVerdictRestarted(t *testing.T) {
 	state := openState(t)
 	holder := startHolder(t, state, nil)
@@ -81,14 +82,20 @@ func readBootID(t *testing.T) string {
 // whoever reads it and for whoever wrote it into no record.
 func TestVerdictBootIDMountedOver(t *testing.T) {
 	skipUnlessRoot(t)
+	const uuid = "/proc/sys/kernel/random/uuid" // procfs as well, and never twice the same
 	for name, text := range map[string]string{
 		"other":        "89abcdef-0123-4567-89ab-cdef01234567\n",
 		"the real one": readBootID(t) + "\n",
 		"empty":        "",
 		"five bytes":   "12345",
+		"uuid":         uuid,
 	} {
 		fake := filepath.Join(t.TempDir(), "boot_id")
-		putFile(t, fake, []byte(text))
+		if text == uuid {
+			fake = uuid
+		} else {
+			putFile(t, fake, []byte(text))
+		}
 		mounted := []string{"private", "bind " + fake + " /proc/sys/kernel/random/boot_id"}
 		t.Run("reader "+name, func(t *testing.T) {
 			state := openState(t)
@@ -140,7 +147,8 @@ func TestVerdictShiftedBtime(t *testing.T) {
 			t.Fatal(got)
 		}
 		wantAlive(t, r, state, identity.ProcessRunning)
-		editRecord(t, state, func(f recordFields) { delete(f.proof(), "pidfd") }) // the start decides
+		// The start decides.
+		editRecord(t, state, func(f recordFields) { delete(f.proof(), "pidfd") })
 		wantAlive(t, r, state, identity.ProcessRunning)
 		holder.Kill()
 		wantTaken(t, r, state, identity.NoSuchProcess)
@@ -156,7 +164,8 @@ func TestVerdictShiftedBtime(t *testing.T) {
 func TestVerdictPIDReused(t *testing.T) {
 	skipUnlessRoot(t)
 	state := openState(t)
-	c := startWitness(t, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private", "mount proc /proc")
+	c := startWitness(t, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private",
+		"mount proc /proc")
 	r := lookThere(t, c, "")
 	pid := c.Ask("reuse " + state)
 	recorded, err := os.ReadFile(state + ".lock")
@@ -191,7 +200,8 @@ func TestVerdictPIDReused(t *testing.T) {
 		// What cannot be compared is not different: B20.
 		editRecord(t, state, func(f recordFields) { delete(f.proof(), "start") })
 		wantUnknown(t, r, state, identity.StartUnreadable)
-		editRecord(t, state, func(f recordFields) { f.proof()["start"] = "filetime:132514560000000000" })
+		editRecord(t, state,
+			func(f recordFields) { f.proof()["start"] = "filetime:132514560000000000" })
 		wantUnknown(t, r, state, identity.StartUnreadable)
 		editRecord(t, state, func(f recordFields) {
 			f.proof()["start"] = proof["start"]

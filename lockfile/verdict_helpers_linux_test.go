@@ -66,7 +66,8 @@ func wantAlive(t *testing.T, r onlooker, state string, reason identity.Reason) l
 }
 
 // wantUnknown demands that r cannot judge the lock for that reason and does not take it.
-func wantUnknown(t *testing.T, r onlooker, state string, reason identity.Reason) lockfile.Inspection {
+func wantUnknown(t *testing.T, r onlooker, state string,
+	reason identity.Reason) lockfile.Inspection {
 	t.Helper()
 	return wantRefused(t, r, state, identity.Unknown, reason)
 }
@@ -83,7 +84,8 @@ func wantRefused(t *testing.T, r onlooker, state string, verdict identity.Verdic
 			t.Fatalf("%s of a lock whose owner is %v: %+v", verb, verdict, a)
 		}
 		wantVerdict(t, a, verdict, reason)
-		for _, word := range []string{looked.State, looked.Lock, verdictWord[verdict], looked.Sentence} {
+		for _, word := range []string{looked.State, looked.Lock, verdictWord[verdict],
+			looked.Sentence} {
 			if !strings.Contains(a.Err, word) {
 				t.Errorf("%s: the refusal %q does not say %q", verb, a.Err, word)
 			}
@@ -93,7 +95,9 @@ func wantRefused(t *testing.T, r onlooker, state string, verdict identity.Verdic
 	return looked
 }
 
-var verdictWord = map[identity.Verdict]string{identity.Alive: "held:", identity.Unknown: "cannot be judged:"}
+var verdictWord = map[identity.Verdict]string{
+	identity.Alive: "held:", identity.Unknown: "cannot be judged:",
+}
 
 // wantGone demands that r finds the owner gone for that reason, and that looking changes nothing.
 func wantGone(t *testing.T, r onlooker, state string, reason identity.Reason) lockfile.Inspection {
@@ -131,11 +135,12 @@ func wantVerdict(t *testing.T, a lockAnswer, verdict identity.Verdict,
 	t.Helper()
 	in := a.Inspection
 	if in.Verdict != verdict || in.Reason != reason || a.Err != "" && !a.Busy {
-		t.Fatalf("%v [%s] %s\nwant %v [%s]; evidence:%s", in.Finding, in.Reason, a.Err, verdict, reason,
-			evidenceText(in))
+		t.Fatalf("%v [%s] %s\nwant %v [%s]; evidence:%s", in.Finding, in.Reason, a.Err, verdict,
+			reason, evidenceText(in))
 	}
 	if in.Sentence == "" || in.Next == "" || in.LockID == "" {
-		t.Fatalf("sentence %q, next step %q, lock id %q: none may be empty", in.Sentence, in.Next, in.LockID)
+		t.Fatalf("sentence %q, next step %q, lock id %q: none may be empty", in.Sentence, in.Next,
+			in.LockID)
 	}
 	return in
 }
@@ -173,8 +178,8 @@ func folderFacts(t *testing.T, dir string) []string {
 			t.Fatal(err)
 		}
 		st := info.Sys().(*syscall.Stat_t)
-		line := fmt.Sprintf("%s inode %d links %d owner %d mode %v size %d modified %v", e.Name(), st.Ino,
-			st.Nlink, st.Uid, info.Mode(), info.Size(), info.ModTime())
+		line := fmt.Sprintf("%s inode %d links %d owner %d mode %v size %d modified %v", e.Name(),
+			st.Ino, st.Nlink, st.Uid, info.Mode(), info.Size(), info.ModTime())
 		if info.Mode().IsRegular() && info.Size() < 1<<21 {
 			content, err := os.ReadFile(filepath.Join(dir, e.Name()))
 			if err != nil {

@@ -21,8 +21,8 @@ func hostIDOf(host, machine string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Machine ids are absent, empty, malformed and cloned. No verdict on a record with a proof depends on
-// them; the host id that other programs compare is made of the text as it stands.
+// Machine ids are absent, empty, malformed and cloned. No verdict on a record with a proof depends
+// on them; the host id that other programs compare is made of the text as it stands.
 func TestVerdictMachineID(t *testing.T) {
 	skipUnlessRoot(t)
 	name, err := os.Hostname()
@@ -42,7 +42,8 @@ func TestVerdictMachineID(t *testing.T) {
 		"carriage return": digits + "\r\n",
 	} {
 		t.Run(title, func(t *testing.T) {
-			// All of /etc and the second place of machine ids are replaced in the child's own mounts.
+			// All of /etc and the second place of machine ids are replaced in the child's own
+			// mounts.
 			etc := t.TempDir()
 			want := hostIDOf(name, strings.TrimSpace(text))
 			if text == absent {
@@ -166,7 +167,10 @@ func TestVerdictSharedFilesystem(t *testing.T) {
 	wantGone(t, lookHere(sameBoot), state, identity.NoSuchProcess)
 
 	// The owner saw a share, whatever we see.
-	editRecord(t, state, func(f recordFields) { f.proof()["local"], f.proof()["fs"] = false, "nfs" })
+	editRecord(t, state, func(f recordFields) {
+		f.proof()["local"] = false
+		f.proof()["fs"] = "nfs"
+	})
 	wantUnknown(t, realReader, state, identity.SharedFilesystem)
 	wantGone(t, lookHere(sameBootLocal), state, identity.NoSuchProcess)
 	editRecord(t, state, otherBoot)

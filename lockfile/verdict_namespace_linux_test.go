@@ -20,7 +20,8 @@ const otherUser = 4321
 func TestVerdictHolderInContainer(t *testing.T) {
 	skipUnlessRoot(t)
 	state := openState(t)
-	holder := startHolder(t, state, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private", "mount proc /proc")
+	holder := startHolder(t, state, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private",
+		"mount proc /proc")
 	in := wantAlive(t, realReader, state, identity.KernelLockHeld)
 	if in.Owner.PID != 1 || in.Owner.PIDNamespace == 0 {
 		t.Errorf("owner %+v, want process 1 of its namespace", in.Owner)
@@ -56,9 +57,11 @@ func TestVerdictContainerReplaced(t *testing.T) {
 
 func TestVerdictReaderInContainer(t *testing.T) {
 	skipUnlessRoot(t)
-	for _, inside := range [][]string{{"private", "mount proc /proc"}, nil} { // with its own /proc, and not
+	// With its own /proc, and not.
+	for _, inside := range [][]string{{"private", "mount proc /proc"}, nil} {
 		state := openState(t)
-		r := lookThere(t, startWitness(t, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), inside...), "")
+		r := lookThere(t, startWitness(t, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS),
+			inside...), "")
 		holder := startHolder(t, state, nil)
 		wantAlive(t, r, state, identity.KernelLockHeld)
 		holder.Kill()
@@ -184,7 +187,8 @@ func TestVerdictRootAndOtherUser(t *testing.T) {
 func TestVerdictHidepid(t *testing.T) {
 	skipUnlessRoot(t)
 	state := openState(t)
-	r := lookThere(t, startWitness(t, inNamespaces(unix.CLONE_NEWNS), "private", "mount proc /proc hidepid=2",
+	r := lookThere(t, startWitness(t, inNamespaces(unix.CLONE_NEWNS), "private",
+		"mount proc /proc hidepid=2",
 		"user "+strconv.Itoa(otherUser)), "")
 	holder := startWitness(t, nil)
 	mustHold(t, holder, state+" 0644")
@@ -227,7 +231,8 @@ func TestVerdictWithoutProc(t *testing.T) {
 			mustHold(t, c, inside)
 			mine := wantAlive(t, realReader, state, identity.KernelLockHeld)
 			if mine.Owner.Start != "" || mine.Owner.Boot != "" {
-				t.Errorf("without /proc the record says start %q, boot %q", mine.Owner.Start, mine.Owner.Boot)
+				t.Errorf("without /proc the record says start %q, boot %q", mine.Owner.Start,
+					mine.Owner.Boot)
 			}
 			if got := c.Ask("release"); got != "ok" {
 				t.Fatal(got)
@@ -253,7 +258,8 @@ func TestVerdictWithoutProc(t *testing.T) {
 func TestVerdictUnlockedInContainer(t *testing.T) {
 	skipUnlessRoot(t)
 	state := openState(t)
-	holder := startHolder(t, state, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private", "mount proc /proc")
+	holder := startHolder(t, state, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private",
+		"mount proc /proc")
 	if got := holder.Ask("unlock"); got != "ok" {
 		t.Fatal(got)
 	}

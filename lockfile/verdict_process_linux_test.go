@@ -64,7 +64,8 @@ func TestVerdictInheritedByChild(t *testing.T) {
 	holder, end := startKeeper(t, state)
 	holder.Kill()
 	in := wantAlive(t, realReader, state, identity.KernelLockHeld)
-	wantSays(t, in, "process "+strconv.Itoa(holder.PID()), "is gone, but something that it started still holds")
+	wantSays(t, in, "process "+strconv.Itoa(holder.PID()),
+		"is gone, but something that it started still holds")
 	end()
 	wantTaken(t, realReader, state, identity.NoSuchProcess)
 }
@@ -148,6 +149,50 @@ func TestVerdictCopy(t *testing.T) {
 	wantSays(t, in, "another file")
 	holder.KillNoReap()
 	wantGone(t, realReader, state, identity.ProcessExited)
+}
+
+// The first thread of a process may end before the others: /proc calls it a zombie, and it lives.
+func TestVerdictDeadLeader(t *testing.T) {
+	state := openState(t)
+	holder := startHolder(t, state, nil)
+	if got := holder.Ask("behead"); got != "ok" {
+		t.Fatal(got)
+	}
+	wantAlive(t, realReader, state, identity.KernelLockHeld)
+	if got := holder.Ask("unlock"); got != "ok" {
+		t.Fatal(got)
+	}
+	wantAlive(t, realReader, state, identity.ProcessRunning)
+	editRecord(t, state, func(f recordFields) {
+		delete(f.proof(), "pidfd")
+		withoutKernelLock(f)
+	})
+	wantAlive(t, realReader, state, identity.ProcessRunning)
+	holder.KillNoReap()
+	wantTaken(t, realReader, state, identity.ProcessExited)
+}
+
+// Recovery can be switched off for a whole process: the verdict stays, and nothing is taken.
+func TestVerdictRecoveryOff(t *testing.T) {
+	state := openState(t)
+	startHolder(t, state, nil).Kill()
+	off := lookThere(t, startWitness(t, func(cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, "PROBATE_RECOVERY=off")
+	}), "")
+	before := folderFacts(t, filepath.Dir(state))
+	for _, verb := range []string{"try", "recover"} {
+		a := off(verb, state)
+		if !a.Busy || a.Got || !strings.Contains(a.Err, "PROBATE_RECOVERY=off") {
+			t.Errorf("%s: %+v", verb, a)
+		}
+		wantVerdict(t, a, identity.Gone, identity.NoSuchProcess)
+	}
+	never := lookHere(lockfile.Options{Recovery: lockfile.RecoverNever})
+	if a := never("try", state); !a.Busy || !strings.Contains(a.Err, "Options.Recovery") {
+		t.Errorf("with RecoverNever: %+v", a)
+	}
+	wantFolder(t, filepath.Dir(state), before)
+	wantTaken(t, never, state, identity.NoSuchProcess) // Recover is asked for by name
 }
 
 // Another number than the recorded one is only asked about, whatever it belongs to.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,11 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe"
 	"github.com/probate-dev/probate/probe/probetest"
 )
 
-// witness is a child that changes its surroundings as its arguments say and then, a line of answer for
-// each line, holds locks and looks at them:
+// witness is a child that changes its surroundings as its arguments say and then, a line of answer
+// for each line, holds locks and looks at them:
 //
 //	acquire PATH [MODE]  "held ID FENCE" or "failed …"
 //	once PATH            acquires and releases: "ok" or the error
@@ -29,6 +31,7 @@ import (
 //	                     an answer, as JSON
 //	reuse PATH           lets a child acquire and die, and another one get its number: that number
 //	list DIR             what List yields, as JSON
+//	behead               ends the first thread of the process, and goes on in others: "ok"
 //	pid                  its number
 //	at NUMBER            starts a child with that number in this pid namespace: "ok"
 //	end                  kills the children that at started, and reaps them: "ok"
@@ -46,8 +49,29 @@ func witness(p *probetest.Peer) {
 	w := &witnessing{p: p}
 	for {
 		words := strings.Split(p.Line(), " ")
+		if words[0] == "behead" {
+			break
+		}
 		w.do(words[0], words[1:])
 	}
+	go func() {
+		for leaderLives(p) {
+			runtime.Gosched()
+		}
+		p.Send("ok")
+		for {
+			words := strings.Split(p.Line(), " ")
+			w.do(words[0], words[1:])
+		}
+	}()
+	// This goroutine has the first thread, see probetest.
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+func leaderLives(p *probetest.Peer) bool {
+	text, err := os.ReadFile("/proc/self/stat")
+	p.Check(err)
+	return !strings.HasPrefix(string(text[strings.LastIndexByte(string(text), ')'):]), ") Z ")
 }
 
 // surround makes the surroundings that the arguments ask for.
@@ -150,7 +174,8 @@ func (w *witnessing) do(verb string, args []string) {
 }
 
 // keep starts a process that has the record open and outlives this one, as a command of a killed
-// wrapper does. It ends when the test closes the pipe that it has from descriptor 3 of this process.
+// wrapper does. It ends when the test closes the pipe that it has from descriptor 3 of this
+// process.
 func (w *witnessing) keep() int {
 	fd, err := unix.FcntlInt(w.lock.Handle(), unix.F_DUPFD_CLOEXEC, 0)
 	w.p.Check(err)
@@ -172,18 +197,23 @@ func (w *witnessing) reuse(path string) int {
 		if got := holder.Ask("acquire " + path); !strings.HasPrefix(got, "held ") {
 			w.p.Fatalf("the holder %s", got)
 		}
+		start := probe.Real().Process(holder.PID()).Start.Value
 		holder.Kill()
 		if heir := at(w.p, holder.PID()); heir != nil {
-			return holder.PID()
+			if probe.Real().Process(heir.PID()).Start.Value != start {
+				return holder.PID()
+			}
+			heir.Kill() // both started within 10 ms
 		}
-		// A thread of this process has the number now, for good: begin again with another one.
+		// Or a thread of this process has the number now, for good. Begin again with another one.
 		w.p.Check(os.Remove(path + ".lock"))
 	}
 	w.p.Fatalf("no number could be used again")
 	return 0
 }
 
-// at starts a sleeper with that number in this process's pid namespace, nil when that does not work.
+// at starts a sleeper with that number in this process's pid namespace, nil when that does not
+// work.
 func at(tb probetest.TB, pid int) *probetest.Child {
 	for range 20 {
 		if os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(pid-1)), 0) != nil {
@@ -266,7 +296,8 @@ func startWitness(t *testing.T, change func(*exec.Cmd), args ...string) *probete
 }
 
 // startHolder is startWitness with the lock of state held.
-func startHolder(t *testing.T, state string, change func(*exec.Cmd), args ...string) *probetest.Child {
+func startHolder(t *testing.T, state string, change func(*exec.Cmd),
+	args ...string) *probetest.Child {
 	t.Helper()
 	c := startWitness(t, change, args...)
 	mustHold(t, c, state)

@@ -1,21 +1,36 @@
 #!/bin/bash
-# arches.sh [PACKAGE…]: runs tests on other processors under qemu: byte order (s390x is big-endian),
-# alignment and word size. Without arguments: what does not judge real processes, for qemu invents
-# some of the facts about them.
+# arches.sh: runs tests on other processors under qemu: byte order (s390x is big-endian), alignment,
+# word size. Not the tests that judge real processes: qemu invents the start time of its own. So of
+# some packages only the tests in certain files are run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PACKAGES=(./internal/strictjson ./identity ./fence)
-[ $# -gt 0 ] || set -- "${PACKAGES[@]}"
-
 bash scripts/tools.sh qemu
-for arch in arm64 riscv64 s390x; do
-	go run ./scripts/testrun "$arch" env GOARCH="$arch" CGO_ENABLED=0 \
-		bash scripts/with-binfmt.sh go test -json "$@"
-done
-# Parsers and codecs of packages whose other tests need real processes.
-for arch in arm64 riscv64 s390x; do
-	go run ./scripts/testrun "$arch" env GOARCH="$arch" CGO_ENABLED=0 \
-		bash scripts/with-binfmt.sh go test -json -run 'Codec|Parse|Decode|Record|Golden|Token' \
-		./probe ./lockfile
+
+# tests_in FILE…: a pattern for go test -run
+tests_in() {
+	local names
+	names=$(sed -n 's/^func \(\(Test\|Fuzz\)[A-Za-z0-9_]*\)(.*/\1/p' "$@" | grep -v '^TestMain$' | paste -sd '|')
+	[ -n "$names" ] || { echo "arches.sh: no tests in $*" >&2; return 1; }
+	printf '^(%s)$' "$names"
+}
+
+# pure FOLDER: its test files that are for every system
+pure() { find "$1" -maxdepth 1 -name '*_test.go' ! -name '*_linux_test.go' ! -name '*_unix_test.go' "${@:2}"; }
+
+mapfile -t files < <(pure identity ! -name process_test.go)
+identity=$(tests_in "${files[@]}")
+mapfile -t files < <(pure probe ! -name bench_test.go)
+probe=$(tests_in "${files[@]}")
+lockfile=$(tests_in lockfile/record_codec_test.go)
+
+for arch in ${ARCHES:-arm64 riscv64 s390x}; do
+	run() {
+		go run ./scripts/testrun "$arch" env GOARCH="$arch" CGO_ENABLED=0 \
+			bash scripts/with-binfmt.sh go test -json "$@"
+	}
+	run ./internal/strictjson ./fence/...
+	run -run "$identity" ./identity
+	run -run "$probe" ./probe
+	run -run "$lockfile" ./lockfile
 done

@@ -121,6 +121,7 @@ func TestTestsDoNotSleep(t *testing.T) {
 	allowed := map[string]string{
 		"cmd/probate/internal/cli/script_test.go": "scripts cannot hold a pipe to every program: two " +
 			"commands poll for a condition, with an end",
+		"lockfile/contend_storm_unix_test.go": "kills at random moments are what it does",
 	}
 	for _, f := range load(t).golang {
 		if !f.test || allowed[f.name] != "" {
