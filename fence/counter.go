@@ -211,13 +211,18 @@ func (c *Counter) try() (_ *fileGate, err error) {
 			done()
 		}
 	}()
-	stale := 0
+	stale, last := 0, errors.New("the file is replaced again and again")
 	for range attempts {
 		g, err := c.lockFile(dir)
 		created := errors.Is(err, fs.ErrNotExist)
 		switch {
 		case created:
-			if g, err = c.create(dir); err != nil {
+			g, err = c.create(dir)
+			if made, ok := errors.AsType[*madeError](err); ok {
+				last = made
+				continue
+			}
+			if err != nil {
 				return nil, err
 			}
 		case vfs.Stale(err) && stale < staleAttempts:
@@ -242,7 +247,7 @@ func (c *Counter) try() (_ *fileGate, err error) {
 			return nil, errors.Join(err, fail("release", c.path, e))
 		}
 	}
-	return nil, fail("lock", c.path, errors.New("the file is replaced again and again"))
+	return nil, fail("lock", c.path, fmt.Errorf("given up after %d tries: %w", attempts, last))
 }
 
 // lockFile opens and locks the file at the name.

@@ -54,6 +54,12 @@ func (c *Counter) lock(f vfs.File) (bool, error) {
 	return err == nil, err
 }
 
+// madeError says that somebody else made the file meanwhile, or swept the temporary away: look again.
+type madeError struct{ err error }
+
+func (e *madeError) Error() string { return e.err.Error() }
+func (e *madeError) Unwrap() error { return e.err }
+
 func (c *Counter) createUnnamed(dir vfs.Dir, start Token) (_ vfs.File, err error) {
 	f, err := dir.CreateUnnamed(c.mode())
 	if err != nil {
@@ -73,7 +79,7 @@ func (c *Counter) createUnnamed(dir vfs.Dir, start Token) (_ vfs.File, err error
 	f.Close()
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, nil
+		return nil, &madeError{err}
 	case vfs.NoLinks(err):
 		// A security module may forbid this way and allow the other, which meets real trouble again.
 		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
@@ -121,7 +127,7 @@ func (c *Counter) createNamed(dir vfs.Dir, start Token) (_ vfs.File, err error) 
 	case noLinks:
 		return c.createInPlace(dir, start)
 	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist): // taken, or swept away
-		return nil, nil
+		return nil, &madeError{err}
 	}
 	return nil, err
 }

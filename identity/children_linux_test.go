@@ -215,8 +215,8 @@ func of(t *testing.T, pid int) identity.Identity {
 
 // evidenceOnly drops what is for people.
 func evidenceOnly(id identity.Identity) identity.Identity {
-	return identity.Identity{OS: id.OS, PID: id.PID, Boot: id.Boot, Start: id.Start, PIDFD: id.PIDFD,
-		PIDNS: id.PIDNS, TimeNS: id.TimeNS}
+	return identity.Identity{OS: id.OS, PID: id.PID, Boot: id.Boot, Start: id.Start,
+		PIDFD: id.PIDFD, PIDNS: id.PIDNS, TimeNS: id.TimeNS}
 }
 
 // wantBoth judges with and without pidfd inodes.

@@ -43,7 +43,8 @@ type FileID struct {
 	Inode uint64 `json:"inode"` // 0: not known
 }
 
-// LockState is what a test of the record's kernel lock said. The zero value is "could not be tested".
+// LockState is what a test of the record's kernel lock said. The zero value is "could not be
+// tested".
 type LockState int
 
 const (
@@ -66,7 +67,7 @@ type Observation struct {
 	Scanned    bool             // Openers was asked
 	Alone      bool             // torn records: the kernel says that nobody else has the file open
 	Opened     bool             // torn records: the kernel says that somebody else has it open
-	Untrusted  string           // why the file is not one that an owner would have left; "" when it is
+	Untrusted  string           // why no owner would have left the file like this, or ""
 }
 
 // Policy is what the caller accepts.

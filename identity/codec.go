@@ -141,9 +141,10 @@ type textField struct{ name, value string }
 
 func (id Identity) textFields() []textField {
 	return []textField{
-		{"os", id.OS}, {"pid", strconv.Itoa(id.PID)}, {"boot", id.Boot}, {"start", string(id.Start)},
-		{"pidfd", nonZero(id.PIDFD)}, {"pidns", nonZero(id.PIDNS)}, {"timens", nonZero(id.TimeNS)},
-		{"program", id.Program}, {"host", id.Host}, {"startedAt", formatTime(id.StartedAt)},
+		{"os", id.OS}, {"pid", strconv.Itoa(id.PID)}, {"boot", id.Boot},
+		{"start", string(id.Start)}, {"pidfd", nonZero(id.PIDFD)}, {"pidns", nonZero(id.PIDNS)},
+		{"timens", nonZero(id.TimeNS)}, {"program", id.Program}, {"host", id.Host},
+		{"startedAt", formatTime(id.StartedAt)},
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/probate-dev/probate/probe"
 )
 
-// goldens are the identities in testdata/identity-v1.*, one a line. The files are never edited: what
-// was written once must be read for ever.
+// goldens are the identities in testdata/identity-v1.*, one a line. The files are never edited:
+// what was written once must be read for ever.
 func goldens() []identity.Identity {
 	ids := []identity.Identity{
 		{

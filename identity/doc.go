@@ -26,11 +26,11 @@
 // After a restart, and from another machine, a stamp alone cannot be judged: two boots differ, and
 // nothing in the stamp says whether they were of one machine. The answer is unknown, other-boot. A
 // lock file can do better, see package lockfile: the kernel lock on its very file is evidence too.
-// A process that was checkpointed and restored (CRIU) is another process. A virtual machine that was
-// cloned while running shares boot id and process numbers with its twin: the two must not share a
-// disk. On Linux without pidfd inodes (before 6.9, and on 32 bits) start values have steps of 10 ms,
-// so that a number which is reused within one step is taken for the old process: judged alive, which
-// is the safe side.
+// A process that was checkpointed and restored (CRIU) is another process. A virtual machine that
+// was cloned while running shares boot id and process numbers with its twin: the two must not share
+// a disk. On Linux without pidfd inodes (before 6.9, and on 32 bits) start values have steps of
+// 10 ms, so that a number which is reused within one step is taken for the old process: judged
+// alive, which is the safe side.
 //
 // Decide is the whole table of verdicts as a pure function, for lock files as well as for stamps.
 package identity

@@ -32,21 +32,23 @@ func aboutLock(c Claim, seen Observation) lockEvidence {
 	case same != equal:
 		e.Sentence = "the kernel lock " + state + ", but does not count: " + why
 	case !c.Local || !seen.Filesystem.Local:
-		e.Sentence = "the kernel lock " + state + ", but does not count on a filesystem that is not local"
+		e.Sentence = "the kernel lock " + state +
+			", but does not count on a filesystem that is not local"
 	case seen.KernelLock == LockUntested:
 		out.counts = true
 		e.Sentence = "the kernel lock on this very file could not be tested"
 	default:
 		out.counts = true
-		e.Sentence = "the kernel lock on this very file " + state + ", and its owner held it" + where
+		e.Sentence = "the kernel lock on this very file " + state +
+			", and its owner held it" + where
 	}
 	out.evidence = []Evidence{e}
 	return out
 }
 
 // sameFile compares the file now at the record's path with the one that carried the record when it
-// was written, and says why they are not known to be one. A restart may number filesystems anew: then
-// type and inode must do.
+// was written, and says why they are not known to be one. A restart may number filesystems anew:
+// then type and inode must do.
 func sameFile(c Claim, seen Observation) (sameness, string) {
 	switch {
 	case c.File.FS == "" || c.File.Inode == 0:
@@ -60,7 +62,8 @@ func sameFile(c Claim, seen Observation) (sameness, string) {
 	case c.File.ID == "" || seen.File.ID == "":
 		return incomparable, "the filesystem could not be identified"
 	case c.File.ID != seen.File.ID:
-		return different, "the record lies on another filesystem than the one that it was written to"
+		return different,
+			"the record lies on another filesystem than the one that it was written to"
 	}
 	return equal, ""
 }
@@ -100,7 +103,10 @@ func aboutProcess(c Claim, seen Observation) processEvidence {
 	} else {
 		boot.Err = host.Boot.ID.String()
 	}
-	note := func(e Evidence, sentence string) { e.Sentence = sentence; b.evidence = append(b.evidence, e) }
+	note := func(e Evidence, sentence string) {
+		e.Sentence = sentence
+		b.evidence = append(b.evidence, e)
+	}
 	switch {
 	case id.Boot == "":
 		note(boot, "the record names no genuine boot")
@@ -124,8 +130,8 @@ func aboutProcess(c Claim, seen Observation) processEvidence {
 			ns.Err = host.Namespaces.PID.String()
 		}
 		note(ns, "the pid namespace is not known on both sides")
-		return b.with(Unknown, NamespaceUnreadable,
-			"which process has number "+strconv.Itoa(id.PID)+" for the owner cannot be said from here")
+		return b.with(Unknown, NamespaceUnreadable, "which process has number "+
+			strconv.Itoa(id.PID)+" for the owner cannot be said from here")
 	default:
 		note(ns, "written in another pid namespace, where the number means another process")
 		return b.with(Unknown, OtherPIDNamespace, "the owner ran in another pid namespace")
@@ -134,7 +140,9 @@ func aboutProcess(c Claim, seen Observation) processEvidence {
 }
 
 // aboutNumber compares the process that has the recorded number now. Boot and pid namespace agree.
-func (b processEvidence) aboutNumber(id Identity, host probe.Host, p probe.Process) processEvidence {
+func (b processEvidence) aboutNumber(
+	id Identity, host probe.Host, p probe.Process,
+) processEvidence {
 	number := Evidence{Recorded: strconv.Itoa(id.PID), Observed: p.Presence.String()}
 	for _, r := range p.Readings {
 		number.Source = r.Source
@@ -166,7 +174,8 @@ func (b processEvidence) aboutNumber(id Identity, host probe.Host, p probe.Proce
 	case probe.Running:
 	default:
 		say("whether process " + pid + " exists could not be found out")
-		return b.with(Unknown, ProcessUnreadable, "whether "+who(id)+" exists could not be found out")
+		return b.with(Unknown, ProcessUnreadable,
+			"whether "+who(id)+" exists could not be found out")
 	}
 	b.evidence = append(b.evidence, how)
 	switch same {
@@ -181,8 +190,10 @@ func (b processEvidence) aboutNumber(id Identity, host probe.Host, p probe.Proce
 		say("process " + pid + named(value(p.Name)) + " is another process than the owner")
 		return b.with(Gone, PIDReused, who(id)+" is gone: another process has the number now")
 	default:
-		say("a process " + pid + named(value(p.Name)) + " exists, which may be the owner or another")
-		return b.with(Unknown, why, "whether process "+pid+" is the owner cannot be said: "+how.Sentence)
+		say("a process " + pid + named(value(p.Name)) +
+			" exists, which may be the owner or another")
+		return b.with(Unknown, why,
+			"whether process "+pid+" is the owner cannot be said: "+how.Sentence)
 	}
 }
 

@@ -66,9 +66,11 @@ func OfOn(sys probe.System, pid int) (Identity, error) {
 	case probe.Running:
 		return from(p, sys.Host()), nil
 	case probe.Missing, probe.Exited, probe.ThreadOnly:
-		return Identity{}, fmt.Errorf("identity: process %d: %w (%s)", pid, ErrNoProcess, p.Presence)
+		return Identity{}, fmt.Errorf("identity: process %d: %w (%s)",
+			pid, ErrNoProcess, p.Presence)
 	default:
-		return Identity{}, fmt.Errorf("identity: process %d cannot be looked at: %s", pid, readings(p))
+		return Identity{}, fmt.Errorf("identity: process %d cannot be looked at: %s",
+			pid, readings(p))
 	}
 }
 
@@ -95,7 +97,7 @@ func value[T any](f probe.Fact[T]) T {
 	return f.Value
 }
 
-// exact drops a number that JSON could not carry: it then takes away the evidence that it would give.
+// exact drops a number that JSON could not carry: that only takes away the evidence it would give.
 func exact(f probe.Fact[uint64]) uint64 {
 	if n := value(f); n < maxExact {
 		return n
@@ -111,8 +113,8 @@ func program() string {
 	return label(filepath.Base(exe))
 }
 
-// label makes a name fit for JSON, a log line and a terminal. Anybody can give a process a name with
-// line breaks, escape sequences and bytes that are not UTF-8.
+// label makes a name fit for JSON, a log line and a terminal. Anybody can give a process a name
+// with line breaks, escape sequences and bytes that are not UTF-8.
 func label(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -136,8 +138,8 @@ func readings(p probe.Process) string {
 	return said
 }
 
-// Judge says whether the process that id names still exists, by identity evidence only. It reads the
-// operating system anew at every call and never fails: what cannot be found out is Unknown.
+// Judge says whether the process that id names still exists, by identity evidence only. It reads
+// the operating system anew at every call and never fails: what cannot be found out is Unknown.
 func Judge(id Identity) Finding { return JudgeOn(probe.Real(), id) }
 
 // JudgeOn is Judge on a system other than the real one.

@@ -50,8 +50,8 @@ func TestOfOn(t *testing.T) {
 	}
 }
 
-// Facts that cannot be read stay empty, and take away the evidence that they would give. What is left
-// can be stored, and is never judged gone.
+// Facts that cannot be read stay empty, and take away the evidence that they would give. What is
+// left can be stored, and is never judged gone.
 func TestPartialFacts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*world)

@@ -8,26 +8,28 @@ import (
 // Decide is the table of verdicts: a pure function of what the record claims and what is seen. The
 // rows are tried in this order, and alive always comes before gone.
 //
-//	 1  no record                                                        free
-//	 2  an owner's kernel lock is held, readable record or not           alive    kernel-lock-held
-//	 3  torn record, local, and provably nobody has the file open        gone     record-orphaned
-//	 4  record otherwise unusable                                        unknown  record-…
-//	 5  the recorded process exists and has not exited                   alive    process-running
-//	 6  kernel lock free (A), and genuine boot ids differ                gone     machine-restarted
-//	 7  A, and the process is missing, another, or exited                gone     no-such-process, …
-//	 8  A, and nothing can be said about the process                     gone     kernel-lock-released
-//	    (a kernel lock that counts and cannot be tested                  unknown  kernel-lock-unreadable)
-//	 9  A does not count, local; process missing, another, or exited     gone     as row 7
-//	    (a kernel lock that may count and cannot be tested               unknown  kernel-lock-unreadable)
-//	10  A does not count, not local                                      unknown  shared-filesystem
-//	11  A does not count, boots differ                                   unknown  other-boot
-//	12  A does not count, and nothing can be said about the process      unknown  the reason why
+//	 1  no record                                           free
+//	 2  an owner's kernel lock is held, record or not       alive    kernel-lock-held
+//	 3  torn record, local, provably nobody has it open     gone     record-orphaned
+//	 4  record otherwise unusable                           unknown  record-…
+//	 5  the recorded process exists and has not exited      alive    process-running
+//	 6  kernel lock free (A), and genuine boot ids differ   gone     machine-restarted
+//	 7  A, and the process is missing, another, or exited   gone     no-such-process, …
+//	 8  A, and nothing can be said about the process        gone     kernel-lock-released
+//	    (a lock that counts and cannot be tested            unknown  kernel-lock-unreadable)
+//	 9  A does not count, local; process missing, another,
+//	    or exited                                           gone     as row 7
+//	    (a lock that may count and cannot be tested         unknown  kernel-lock-unreadable)
+//	10  A does not count, not local                         unknown  shared-filesystem
+//	11  A does not count, boots differ                      unknown  other-boot
+//	12  A does not count, and nothing can be said about
+//	    the process                                         unknown  the reason why
 //
 // A counts when the record says that its owner held a kernel lock, the file is the very file that
-// carried the record, and owner and reader both see a local filesystem. It may count when the file is
-// not known to be another one. Policy.SharedSameBoot stands for the condition local of rows 9 and 10.
-// Stamps (no lock file) have rows 5, 9, 11 and 12, without the condition local. Legacy records have
-// rules of their own.
+// carried the record, and owner and reader both see a local filesystem. It may count when the file
+// is not known to be another one. Policy.SharedSameBoot stands for the condition local of rows 9
+// and 10. Stamps (no lock file) have rows 5, 9, 11 and 12, without the condition local. Legacy
+// records have rules of their own.
 func Decide(c Claim, seen Observation, p Policy) Finding {
 	switch {
 	case c.Form == NoRecord:
@@ -73,13 +75,13 @@ func decideProof(c Claim, seen Observation, p Policy) Finding {
 	case b.verdict == Alive: // row 5
 		return finding(Alive, ProcessRunning, b.sentence)
 	case lock.counts && seen.KernelLock == LockFree && b.bootsDiffer: // row 6
-		return finding(Gone, MachineRestarted,
-			"the machine was restarted since, and the owner's kernel lock on this very file is free")
+		return finding(Gone, MachineRestarted, "the machine was restarted since, "+
+			"and the owner's kernel lock on this very file is free")
 	case lock.counts && seen.KernelLock == LockFree && b.verdict == Gone: // row 7
 		return finding(Gone, b.reason, b.sentence)
 	case lock.counts && seen.KernelLock == LockFree: // row 8
-		return finding(Gone, KernelLockReleased,
-			"the owner held the kernel lock on this very file for as long as it lived, and it is free")
+		return finding(Gone, KernelLockReleased, "the owner held the kernel lock "+
+			"on this very file for as long as it lived, and it is free")
 	case lock.counts, lock.untested && b.verdict == Gone && (local || p.SharedSameBoot):
 		// Something that the owner started may hold the lock still, although its own number is
 		// free: the process alone is no proof where a lock is claimed that cannot be tested.
@@ -127,8 +129,8 @@ func decideTorn(c Claim, seen Observation) Finding {
 		RecordCutShort: "the record is cut short",
 	}[c.Flaw]
 	orphaned := func(e Evidence) Finding {
-		return Finding{Gone, RecordOrphaned, what + ", and no process has it open: its writer is gone",
-			[]Evidence{e}}
+		return Finding{Gone, RecordOrphaned,
+			what + ", and no process has it open: its writer is gone", []Evidence{e}}
 	}
 	switch {
 	case !seen.Filesystem.Local:
@@ -136,18 +138,21 @@ func decideTorn(c Claim, seen Observation) Finding {
 			[]Evidence{{Sentence: "the filesystem is " + seen.Filesystem.Type.String() +
 				", which is not known to be local", Source: seen.Filesystem.Type.Source}}}
 	case seen.Alone:
-		return orphaned(Evidence{Sentence: "the kernel granted a write lease on the file, which it does " +
-			"only when nobody else has it open", Source: "fcntl(F_SETLEASE)", Observed: "not open"})
+		return orphaned(Evidence{Sentence: "the kernel granted a write lease on the file, " +
+			"which it does only when nobody else has it open", Source: "fcntl(F_SETLEASE)",
+			Observed: "not open"})
 	case seen.Opened && len(seen.Openers.Found) == 0:
 		return Finding{Unknown, c.Flaw, what + ", and a process has it open",
-			[]Evidence{{Sentence: "the kernel granted no write lease on the file: somebody has it open",
-				Source: "fcntl(F_SETLEASE)", Observed: "open"}}}
+			[]Evidence{{Sentence: "the kernel granted no write lease on the file: " +
+				"somebody has it open", Source: "fcntl(F_SETLEASE)", Observed: "open"}}}
 	case !seen.Scanned || seen.Openers.Incomplete != nil && len(seen.Openers.Found) == 0:
-		return Finding{Unknown, c.Flaw, what + ", and not every process can be asked whether it has it open",
+		return Finding{Unknown, c.Flaw,
+			what + ", and not every process can be asked whether it has it open",
 			[]Evidence{{Sentence: "who has the file open cannot be said for every process",
 				Source: "scan of all descriptors", Err: errText(seen.Openers.Incomplete)}}}
 	case len(seen.Openers.Found) > 0:
-		f := Finding{Verdict: Unknown, Reason: c.Flaw, Sentence: what + ", and a process has it open"}
+		f := Finding{Verdict: Unknown, Reason: c.Flaw,
+			Sentence: what + ", and a process has it open"}
 		for _, o := range seen.Openers.Found {
 			f.Evidence = append(f.Evidence, Evidence{
 				Sentence: "process " + strconv.Itoa(o.PID) + named(o.Name) + " has it open",

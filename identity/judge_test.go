@@ -91,16 +91,17 @@ func TestTorn(t *testing.T) {
 	for _, flaw := range []identity.Reason{
 		identity.RecordEmpty, identity.RecordNUL, identity.RecordCutShort,
 	} {
-		for n := range 1 << 6 {
+		for n := range 1 << 7 {
 			is := func(bit int) bool { return n>>bit&1 == 1 }
-			local, scanned, complete, open, trusted, alone := is(0), is(1), is(2), is(3), is(4), is(5)
+			local, scanned, complete, open, trusted := is(0), is(1), is(2), is(3), is(4)
+			alone, opened := is(5), is(6) // what the kernel says by itself
 			for _, state := range []identity.LockState{
 				identity.LockHeld, identity.LockFree, identity.LockUntested,
 			} {
 				w := torn.with(lock(state), func(w *world) {
 					w.c.Flaw = flaw
 					w.o.Filesystem.Local = local
-					w.o.Scanned, w.o.Alone = scanned, alone
+					w.o.Scanned, w.o.Alone, w.o.Opened = scanned, alone, opened
 					if !complete {
 						w.o.Openers.Incomplete = incomplete
 					}
@@ -117,7 +118,7 @@ func TestTorn(t *testing.T) {
 					want = "alive kernel-lock-held"
 				case !trusted:
 					want = "unknown record-untrusted"
-				case local && (alone || scanned && complete && !open):
+				case local && (alone || !opened && scanned && complete && !open):
 					want = "gone record-orphaned"
 				}
 				f := w.decide()
@@ -128,7 +129,10 @@ func TestTorn(t *testing.T) {
 				if open && !strings.Contains(evidenceOf(f), "process 812 (indexer)") {
 					t.Errorf("who has it open is not said: %+v", f)
 				}
-				if !open && f.Evidence[0].Err != incomplete.Error() {
+				if opened && !open && !strings.Contains(evidenceOf(f), "somebody has it open") {
+					t.Errorf("that somebody has it open is not said: %+v", f)
+				}
+				if !opened && !open && f.Evidence[0].Err != incomplete.Error() {
 					t.Errorf("why the scan is not complete is not said: %+v", f)
 				}
 			}

@@ -14,16 +14,17 @@ const (
 	legacyStartTolerance = 5 * time.Second
 )
 
-// decideLegacy judges a record by a record-v2 program in another language. It has no exact values and
-// no kernel lock, and its process number has no namespace, so that only little can be proven:
+// decideLegacy judges a record by a record-v2 program in another language. It has no exact values
+// and no kernel lock, and its process number has no namespace, so that only little can be proven:
 //
 //   - same host id and boot starts within 120 s, on a local filesystem, else unknown;
 //   - alive when the number's process started when the record says, within 5 s;
-//   - gone when no process has the number (missing, only a thread, or exited: a number belongs to one
-//     process at a time), or when the one that has it differs in start by more than 5 s in absolute
-//     time and relative to the boot (a clock step moves only one of them) and started more than 5 s
-//     after the record was written, again by both (which a process that inherited the number always
-//     did, and which a launcher that waited and one clock step cannot imitate together);
+//   - gone when no process has the number (missing, only a thread, or exited: a number belongs to
+//     one process at a time), or when the one that has it differs in start by more than 5 s in
+//     absolute time and relative to the boot (a clock step moves only one of them) and started
+//     more than 5 s after the record was written, again by both (which a process that inherited
+//     the number always did, and which a launcher that waited and one clock step cannot imitate
+//     together);
 //   - and gone only in the initial pid namespace, with no fitting process of that number in any
 //     namespace below it.
 func decideLegacy(c Claim, seen Observation) Finding {
@@ -39,7 +40,8 @@ func decideLegacy(c Claim, seen Observation) Finding {
 	case !seen.Filesystem.Local:
 		note(Evidence{Sentence: "the filesystem is " + seen.Filesystem.Type.String() +
 			": other machines may mount it", Source: seen.Filesystem.Type.Source})
-		return finding(Unknown, SharedFilesystem, "other machines may mount this filesystem and hold this lock")
+		return finding(Unknown, SharedFilesystem,
+			"other machines may mount this filesystem and hold this lock")
 	case c.HostID != seen.HostID:
 		note(Evidence{Sentence: "the host id is another one", Source: "host name and machine id",
 			Recorded: c.HostID, Observed: seen.HostID})
@@ -48,19 +50,22 @@ func decideLegacy(c Claim, seen Observation) Finding {
 	case !boot.Known:
 		note(Evidence{Sentence: "the start of the boot cannot be read here", Source: boot.Source,
 			Err: boot.String()})
-		return finding(Unknown, BootUnreadable, "this process cannot say when the machine was started")
+		return finding(Unknown, BootUnreadable,
+			"this process cannot say when the machine was started")
 	}
 	bootDiff := boot.Value.Sub(time.UnixMilli(c.BootStartMS))
 	if bootDiff.Abs() > legacyBootTolerance {
 		note(Evidence{Sentence: "the machine was started at another time", Source: boot.Source,
 			Recorded: ms(c.BootStartMS), Observed: boot.Value.UTC().Format(timeLayout)})
-		return finding(Unknown, OtherBoot, "the record was written under another boot, or before the clock was set")
+		return finding(Unknown, OtherBoot,
+			"the record was written under another boot, or before the clock was set")
 	}
 	initial := seen.Host.Namespaces.PIDInitial
 	if !initial.Known || !initial.Value {
 		note(Evidence{Sentence: "this process is not known to be in the initial pid namespace",
 			Source: initial.Source})
-		return finding(Unknown, NamespaceUnrecorded, "the record does not say in which pid namespace its number counts")
+		return finding(Unknown, NamespaceUnrecorded,
+			"the record does not say in which pid namespace its number counts")
 	}
 
 	gone := func(r Reason, sentence string) Finding {
@@ -73,7 +78,8 @@ func decideLegacy(c Claim, seen Observation) Finding {
 	p, pid := seen.Process, strconv.Itoa(c.Owner.PID)
 	switch p.Presence {
 	case probe.Missing, probe.ThreadOnly:
-		note(Evidence{Sentence: "the kernel knows no process " + pid, Observed: p.Presence.String()})
+		note(Evidence{Sentence: "the kernel knows no process " + pid,
+			Observed: p.Presence.String()})
 		return gone(NoSuchProcess, who(c.Owner)+" does not exist any more")
 	case probe.Exited:
 		note(Evidence{Sentence: "process " + pid + " has exited; its parent has not reaped it",
@@ -82,12 +88,14 @@ func decideLegacy(c Claim, seen Observation) Finding {
 	case probe.Running:
 	default:
 		note(Evidence{Sentence: "whether process " + pid + " exists could not be found out"})
-		return finding(Unknown, ProcessUnreadable, "whether "+who(c.Owner)+" exists could not be found out")
+		return finding(Unknown, ProcessUnreadable,
+			"whether "+who(c.Owner)+" exists could not be found out")
 	}
 	if !p.StartedAt.Known {
 		note(Evidence{Sentence: "when process " + pid + " started cannot be read here",
 			Source: p.StartedAt.Source, Err: p.StartedAt.String()})
-		return finding(Unknown, StartUnreadable, "whether process "+pid+" is the owner cannot be said")
+		return finding(Unknown, StartUnreadable,
+			"whether process "+pid+" is the owner cannot be said")
 	}
 	e := Evidence{Source: p.StartedAt.Source, Recorded: ms(c.ProcessStartMS),
 		Observed: p.StartedAt.Value.UTC().Format(timeLayout)}
@@ -97,16 +105,17 @@ func decideLegacy(c Claim, seen Observation) Finding {
 		note(e)
 		return finding(Alive, ProcessRunning, who(c.Owner)+" is running")
 	case legacyAfter(c, seen, p.StartedAt.Value):
-		e.Sentence = "process " + pid + named(value(p.Name)) + " started after the record was written: " +
-			"recorded " + e.Recorded + ", now " + e.Observed
+		e.Sentence = "process " + pid + named(value(p.Name)) +
+			" started after the record was written: recorded " + e.Recorded + ", now " + e.Observed
 		note(e)
 		return gone(PIDReused, who(c.Owner)+" is gone: another process has the number now")
 	default:
-		e.Sentence = "process " + pid + " started at another time than recorded, but not clearly after the " +
-			"record was written: recorded " + e.Recorded + ", now " + e.Observed
+		e.Sentence = "process " + pid + " started at another time than recorded, " +
+			"but not clearly after the record was written: recorded " + e.Recorded +
+			", now " + e.Observed
 		note(e)
-		return finding(Unknown, LegacyAmbiguous, "whether process "+pid+" is the owner cannot be said: "+
-			"a clock step or a launcher can explain its start")
+		return finding(Unknown, LegacyAmbiguous, "whether process "+pid+
+			" is the owner cannot be said: a clock step or a launcher can explain its start")
 	}
 }
 
@@ -117,9 +126,9 @@ func legacyFits(c Claim, seen Observation, start time.Time) bool {
 	return absolute.Abs() <= legacyStartTolerance || relative.Abs() <= legacyStartTolerance
 }
 
-// legacyAfter reports whether a process that started then cannot have written the record: it started
-// after that, in absolute time and relative to the boot. A clock step after the record was written
-// moves only the first, one before moves only the second.
+// legacyAfter reports whether a process that started then cannot have written the record: it
+// started after that, in absolute time and relative to the boot. A clock step after the record was
+// written moves only the first, one before moves only the second.
 func legacyAfter(c Claim, seen Observation, start time.Time) bool {
 	if c.Since.IsZero() {
 		return false
@@ -128,16 +137,18 @@ func legacyAfter(c Claim, seen Observation, start time.Time) bool {
 	return absolute > legacyStartTolerance && relative > legacyStartTolerance
 }
 
-// legacyLater returns by how much a start that was read here is later than a time that was recorded,
-// in absolute time, and with both counted from the boot as their own side knows it.
-func legacyLater(c Claim, seen Observation, start, recorded time.Time) (absolute, relative time.Duration) {
+// legacyLater returns by how much a start that was read here is later than a time that was
+// recorded, in absolute time, and with both counted from the boot as their own side knows it.
+func legacyLater(
+	c Claim, seen Observation, start, recorded time.Time,
+) (absolute, relative time.Duration) {
 	sinceBoot := start.Sub(seen.Host.Boot.StartedAt.Value)
 	recordedSinceBoot := recorded.Sub(time.UnixMilli(c.BootStartMS))
 	return start.Sub(recorded), sinceBoot - recordedSinceBoot
 }
 
-// nestedMayBe reports whether the owner may be a process of a pid namespace below this one, in which
-// it has the recorded number.
+// nestedMayBe reports whether the owner may be a process of a pid namespace below this one, in
+// which it has the recorded number.
 func nestedMayBe(c Claim, seen Observation) (Finding, bool) {
 	for _, p := range seen.Nested.Found {
 		if p.Presence == probe.Exited || p.Presence == probe.Missing {
@@ -147,13 +158,20 @@ func nestedMayBe(c Claim, seen Observation) (Finding, bool) {
 		if start.Known && !legacyFits(c, seen, start.Value) && legacyAfter(c, seen, start.Value) {
 			continue // it started well after the record was written
 		}
-		return Finding{Sentence: "a process in a pid namespace below has that number there, and may be the owner",
-			Evidence: []Evidence{{Sentence: "process " + strconv.Itoa(p.PID) + named(value(p.Name)) +
-				" has number " + strconv.Itoa(c.Owner.PID) + " in its own pid namespace"}}}, true
+		return Finding{
+			Sentence: "a process in a pid namespace below has that number there, " +
+				"and may be the owner",
+			Evidence: []Evidence{{Sentence: "process " + strconv.Itoa(p.PID) +
+				named(value(p.Name)) + " has number " + strconv.Itoa(c.Owner.PID) +
+				" in its own pid namespace"}},
+		}, true
 	}
 	if err := seen.Nested.Incomplete; err != nil {
-		return Finding{Sentence: "not every process can be asked for its number in its own pid namespace",
-			Evidence: []Evidence{{Sentence: "the scan of pid namespaces below is incomplete", Err: err.Error()}}}, true
+		return Finding{
+			Sentence: "not every process can be asked for its number in its own pid namespace",
+			Evidence: []Evidence{{Sentence: "the scan of pid namespaces below is incomplete",
+				Err: err.Error()}},
+		}, true
 	}
 	return Finding{}, false
 }

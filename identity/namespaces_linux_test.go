@@ -24,7 +24,8 @@ func TestOtherPIDNamespace(t *testing.T) {
 		child := startView(t, in(ownPIDs), args...)
 		inside, outside := child.current(), of(t, child.PID())
 		if inside.PID != 1 || inside.PIDNS == outside.PIDNS || inside.PIDNS == 0 ||
-			inside.Boot != me.Boot || inside.PIDFD != outside.PIDFD || inside.Start != outside.Start {
+			inside.Boot != me.Boot || inside.PIDFD != outside.PIDFD ||
+			inside.Start != outside.Start {
 			t.Errorf("%s: %v inside, %v outside", name, inside, outside)
 		}
 		wantBoth(t, name+": as seen inside", inside, "unknown other-pid-namespace")
@@ -39,7 +40,8 @@ func TestOtherPIDNamespace(t *testing.T) {
 			want = "unknown start-unreadable"
 		}
 		wantFinding(t, name+": itself, by start", child.judgeByStart(inside), want)
-		wantFinding(t, name+": the number here", child.judge(outside), "unknown other-pid-namespace")
+		wantFinding(t, name+": the number here", child.judge(outside),
+			"unknown other-pid-namespace")
 
 		child.Kill()
 		wantBoth(t, name+": dead, as seen inside", inside, "unknown other-pid-namespace")
@@ -74,8 +76,9 @@ func TestOtherTimeNamespace(t *testing.T) {
 	}
 	wantFinding(t, "child", identity.Judge(inside), want)
 	wantFinding(t, "parent, from inside", child.judge(me), want)
-	wantFinding(t, "child, by start", identity.JudgeOn(starts, inside), "unknown other-time-namespace")
-	wantFinding(t, "parent, by start", child.judgeByStart(me), "unknown other-time-namespace")
+	want = "unknown other-time-namespace"
+	wantFinding(t, "child, by start", identity.JudgeOn(starts, inside), want)
+	wantFinding(t, "parent, by start", child.judgeByStart(me), want)
 	wantFinding(t, "itself", child.judgeByStart(inside), "alive process-running")
 	// Whoever lost the time namespace cannot say that the start differs.
 	lost := inside
@@ -154,7 +157,8 @@ func TestMountedBootID(t *testing.T) {
 	dead := startView(t, nil)
 	deadID := dead.current()
 	dead.Kill()
-	v := startView(t, in(unix.CLONE_NEWNS), "private", "bind "+file+" /proc/sys/kernel/random/boot_id")
+	v := startView(t, in(unix.CLONE_NEWNS), "private",
+		"bind "+file+" /proc/sys/kernel/random/boot_id")
 	id := v.current()
 	if id.Boot != "" {
 		t.Errorf("boot is %s", id.Boot)

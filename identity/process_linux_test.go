@@ -155,26 +155,25 @@ func TestThreadsAreNoProcesses(t *testing.T) {
 
 // A record about a living process in which one thing is wrong or missing is never gone (B04, B20).
 func TestForgedRecords(t *testing.T) {
+	type id = identity.Identity
 	for name, tt := range map[string]struct {
-		change         func(*identity.Identity)
+		change         func(*id)
 		want, byStarts string
 	}{
-		"no start":   {func(id *identity.Identity) { id.Start = "" }, "alive", "unknown"},
-		"other kind": {func(id *identity.Identity) { id.Start = "usec:1.000000" }, "alive", "unknown"},
-		"no pidfd":   {func(id *identity.Identity) { id.PIDFD = 0 }, "alive", "alive"},
-		"only a number": {func(id *identity.Identity) { *id = identity.Identity{OS: "linux", PID: id.PID} },
-			"unknown", "unknown"},
-		"nothing exact": {func(id *identity.Identity) { id.PIDFD, id.Start = 0, "" },
-			"unknown", "unknown"},
-		"no boot":        {func(id *identity.Identity) { id.Boot = "" }, "unknown", "unknown"},
-		"other boot":     {func(id *identity.Identity) { id.Boot = otherBoot }, "unknown", "unknown"},
-		"no namespace":   {func(id *identity.Identity) { id.PIDNS = 0 }, "unknown", "unknown"},
-		"no time ns":     {func(id *identity.Identity) { id.TimeNS = 0 }, "alive", "unknown"},
-		"other system":   {func(id *identity.Identity) { id.OS = "darwin" }, "unknown", "unknown"},
-		"number 0":       {func(id *identity.Identity) { id.PID = 0 }, "unknown", "unknown"},
-		"number -1":      {func(id *identity.Identity) { id.PID = -1 }, "unknown", "unknown"},
-		"above PID_MAX":  {func(id *identity.Identity) { id.PID = 4<<20 + 1 }, "unknown", "unknown"},
-		"larger than 31": {func(id *identity.Identity) { id.PID = 1<<31 - 1 }, "unknown", "unknown"},
+		"no start":       {func(i *id) { i.Start = "" }, "alive", "unknown"},
+		"other kind":     {func(i *id) { i.Start = "usec:1.000000" }, "alive", "unknown"},
+		"no pidfd":       {func(i *id) { i.PIDFD = 0 }, "alive", "alive"},
+		"only a number":  {func(i *id) { *i = id{OS: "linux", PID: i.PID} }, "unknown", "unknown"},
+		"nothing exact":  {func(i *id) { i.PIDFD, i.Start = 0, "" }, "unknown", "unknown"},
+		"no boot":        {func(i *id) { i.Boot = "" }, "unknown", "unknown"},
+		"other boot":     {func(i *id) { i.Boot = otherBoot }, "unknown", "unknown"},
+		"no namespace":   {func(i *id) { i.PIDNS = 0 }, "unknown", "unknown"},
+		"no time ns":     {func(i *id) { i.TimeNS = 0 }, "alive", "unknown"},
+		"other system":   {func(i *id) { i.OS = "darwin" }, "unknown", "unknown"},
+		"number 0":       {func(i *id) { i.PID = 0 }, "unknown", "unknown"},
+		"number -1":      {func(i *id) { i.PID = -1 }, "unknown", "unknown"},
+		"above PID_MAX":  {func(i *id) { i.PID = 4<<20 + 1 }, "unknown", "unknown"},
+		"larger than 31": {func(i *id) { i.PID = 1<<31 - 1 }, "unknown", "unknown"},
 	} {
 		id := current(t)
 		tt.change(&id)

@@ -15,7 +15,8 @@ import (
 	"github.com/probate-dev/probate/probe/probetest"
 )
 
-// reuseReport is what was found about a process and its number, one after another, by pidfd and by start.
+// reuseReport is what was found about a process and its number, one after another, by pidfd and by
+// start.
 type reuseReport struct {
 	ID                                       identity.Identity
 	Running, Missing, Reused, Zombie, Thread [2]identity.Finding
@@ -49,8 +50,8 @@ func TestPIDReuse(t *testing.T) {
 
 func init() { probetest.Register("reuser", reuser) }
 
-// reuser is process 1 of a pid namespace of its own, in which it can choose numbers. A thread of its
-// own can always get in the way, and keep the number: then it begins anew with another one.
+// reuser is process 1 of a pid namespace of its own, in which it can choose numbers. A thread of
+// its own can always get in the way, and keep the number: then it begins anew with another one.
 func reuser(p *probetest.Peer) {
 	p.Check(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	p.Check(unix.Mount("proc", "/proc", "proc", 0, ""))

@@ -59,7 +59,7 @@ const (
 	PIDReused          Reason = "pid-reused"           // another process has the number
 	ProcessExited      Reason = "process-exited"       // it has exited, and was not reaped yet
 	KernelLockReleased Reason = "kernel-lock-released" // the kernel lock of this very file is free
-	RecordOrphaned     Reason = "record-orphaned"      // never written whole, and nobody has it open
+	RecordOrphaned     Reason = "record-orphaned"      // never written whole; nobody has it open
 )
 
 // Reasons of unknown that lie in the record.
@@ -67,7 +67,7 @@ const (
 	RecordNotRegular Reason = "record-not-regular" // a link, directory, FIFO, socket or device
 	RecordTooLarge   Reason = "record-too-large"   // over 64 KiB
 	RecordNewer      Reason = "record-newer"       // a format that this version does not know
-	RecordLeaseV1    Reason = "record-lease-v1"    // 48 hex digits: the older format without an owner
+	RecordLeaseV1    Reason = "record-lease-v1"    // 48 hex digits: the older, without an owner
 	RecordUntrusted  Reason = "record-untrusted"   // owned or writable by somebody who should not
 	RecordDamaged    Reason = "record-damaged"     // version 2, but not as the format says
 	RecordForeign    Reason = "record-foreign"     // not written by this tool or its peers
@@ -75,7 +75,7 @@ const (
 	RecordNUL        Reason = "record-nul"         // only NUL bytes: a write lost in a power cut
 	RecordCutShort   Reason = "record-cut-short"   // the beginning of a record
 	RecordUnreadable Reason = "record-unreadable"  // it could not be read
-	RecordChanging   Reason = "record-changing"    // replaced again and again while it was looked at
+	RecordChanging   Reason = "record-changing"    // replaced again and again while looked at
 )
 
 // Reasons of unknown that lie in what could be found out.
@@ -87,9 +87,9 @@ const (
 	OtherOS              Reason = "other-os"               // written on another operating system
 	OtherMachine         Reason = "other-machine"          // legacy record with another host id
 	NotPermitted         Reason = "not-permitted"          // the record may not be read
-	StartUnreadable      Reason = "start-unreadable"       // start of the process not known on one side
-	BootUnreadable       Reason = "boot-unreadable"        // boot id missing or not genuine on one side
-	NamespaceUnreadable  Reason = "namespace-unreadable"   // pid or time namespace not known on one side
+	StartUnreadable      Reason = "start-unreadable"       // start not known on one side
+	BootUnreadable       Reason = "boot-unreadable"        // no genuine boot id on one side
+	NamespaceUnreadable  Reason = "namespace-unreadable"   // namespace not known on one side
 	NamespaceUnrecorded  Reason = "namespace-unrecorded"   // legacy record: no namespace in it
 	ProcessUnreadable    Reason = "process-unreadable"     // the kernel did not say
 	KernelLockUnreadable Reason = "kernel-lock-unreadable" // it could not be tested

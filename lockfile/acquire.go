@@ -17,7 +17,8 @@ import (
 // looks, unless Options.WaitUnknown. The state need not exist; its directory must.
 //
 // Errors are *BusyError (matching ErrBusy, and the cause of ctx when that ended the wait), or *Error
-// with the step that failed. After an error nothing is held and nothing is left behind.
+// with the step that failed. After an error nothing is held, and nothing is left behind, but for a record
+// that could not be withdrawn because the gate was busy: a goroutine removes it as soon as it can.
 func Acquire(ctx context.Context, path string, opts Options) (*Lock, error) {
 	return acquire(ctx, path, opts, true)
 }

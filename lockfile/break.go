@@ -43,24 +43,18 @@ func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*B
 	if req.By == "" {
 		req.By = thisUser()
 	}
+	// Without the gate first: a mistyped request must leave no trace.
+	if _, err := p.lookToBreak(req); err != nil {
+		return nil, err
+	}
 	gate, err := p.holdGate(ctx, op)
 	if err != nil {
 		return nil, err
 	}
 	defer gate.Release()
-	s, err := p.look()
+	s, err := p.lookToBreak(req)
 	if err != nil {
-		return nil, p.failed(op, "look at the record", p.lockName(), err)
-	}
-	switch {
-	case s.free():
-		return nil, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
-			Err: fmt.Errorf("%w: it is free", ErrChanged)}
-	case s.lockID != req.LockID:
-		return nil, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
-			Err: fmt.Errorf("%w: named was %q, it is %s now", ErrChanged, req.LockID, s.lockID)}
-	case s.finding.Verdict == identity.Alive && !req.EvenIfAlive:
-		return nil, p.busy(op, s, nil)
+		return nil, err
 	}
 	lock, err := p.takeover(gate, takeoverRequest{op: op, event: EventBreak, judged: s,
 		reason: req.Reason, by: req.By})
@@ -73,6 +67,26 @@ func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*B
 	}
 	broken := &Broken{Recovered: *lock.recovered, Saved: lock.saved, Warning: warning(s)}
 	return broken, lock.releaseUnder(gate)
+}
+
+// lookToBreak returns what stands there, if it is what the request names and may break.
+func (p *place) lookToBreak(req BreakRequest) (sighting, error) {
+	const op = "break"
+	s, err := p.look()
+	if err != nil {
+		return s, p.failed(op, "look at the record", p.lockName(), err)
+	}
+	switch {
+	case s.free():
+		return s, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
+			Err: fmt.Errorf("%w: it is free", ErrChanged)}
+	case s.lockID != req.LockID:
+		return s, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
+			Err: fmt.Errorf("%w: named was %q, it is %s now", ErrChanged, req.LockID, s.lockID)}
+	case s.finding.Verdict == identity.Alive && !req.EvenIfAlive:
+		return s, p.busy(op, s, nil)
+	}
+	return s, nil
 }
 
 // warning says what a break cannot protect from.

@@ -18,5 +18,9 @@ func enter(crit string) (leave func(), err error) {
 		f.Close()
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() {
+		// By hand: a child that is just being started may have the descriptor for a moment too.
+		syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		f.Close()
+	}, nil
 }

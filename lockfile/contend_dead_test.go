@@ -37,6 +37,7 @@ func oneTurn(state, crit string, opts lockfile.Options) string {
 	}
 	leave, err := enter(crit)
 	if err != nil {
+		lock.Release()
 		return "TWO HOLDERS: " + oneLine(err)
 	}
 	n, err := number(state)

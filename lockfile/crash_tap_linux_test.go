@@ -174,25 +174,41 @@ func (k *tap) next() (step, bool) {
 		case !asks:
 			k.t.Fatalf("the child did nothing for %v", probetest.Patience)
 		}
-		var q notification
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(k.fd), unix.SECCOMP_IOCTL_NOTIF_RECV,
-			uintptr(unsafe.Pointer(&q)))
-		if errno == unix.ENOENT || errno == unix.EINTR {
-			continue
+		if s, what := k.receive(); what != otherwise {
+			return s, what == asked
 		}
-		if errno != 0 {
-			k.t.Fatal("seccomp: ", errno)
-		}
-		s := step{id: q.id, pid: int(q.pid), call: uintptr(q.nr), args: q.args}
-		if s.call == unix.SYS_FTRUNCATE && int32(s.args[0]) == -1 {
-			k.fail(s, unix.EBADF)
-			return step{}, false
-		}
-		if k.describe(&s) {
-			return s, true
-		}
-		k.allow(s)
 	}
+}
+
+const (
+	asked     = iota // about a step, which waits for its answer
+	done             // the child said that it is done
+	otherwise        // about nothing of ours
+)
+
+// receive takes one question, after poll. Those that are not about a step are answered.
+func (k *tap) receive() (s step, what int) {
+	k.t.Helper()
+	var q notification
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(k.fd), unix.SECCOMP_IOCTL_NOTIF_RECV,
+		uintptr(unsafe.Pointer(&q)))
+	switch errno {
+	case 0:
+	case unix.ENOENT, unix.EINTR: // the thread was interrupted, and asks again
+		return step{}, otherwise
+	default:
+		k.t.Fatal("seccomp: ", errno)
+	}
+	s = step{id: q.id, pid: int(q.pid), call: uintptr(q.nr), args: q.args}
+	switch {
+	case s.call == unix.SYS_FTRUNCATE && int32(s.args[0]) == -1:
+		k.fail(s, unix.EBADF)
+		return step{}, done
+	case k.describe(&s):
+		return s, asked
+	}
+	k.allow(s)
+	return step{}, otherwise
 }
 
 // poll waits for a question, or for the end of the child.
@@ -224,7 +240,7 @@ func (k *tap) meanwhile(do func()) {
 			default:
 			}
 			if asks, _ := k.poll(10 * time.Millisecond); asks {
-				if s, ok := k.next(); ok {
+				if s, what := k.receive(); what == asked {
 					k.allow(s)
 				}
 			}

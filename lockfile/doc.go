@@ -58,8 +58,8 @@
 // # Files
 //
 // Beside a state S stand S.lock (the record, while the lock is held or its owner died), S.fence (the
-// counter, and the gate; never removed), S.recovery.log, and short-lived S.lock.….tmp and
-// S.recovered-… files. FORMAT.md has the bytes, DESIGN.md the reasons.
+// counter, and the gate; never removed), S.recovery.log and .1, and short-lived S.lock.….tmp and
+// S.recovered-… files; and S.lock.broken-… where a person broke a record that could not be read. FORMAT.md has the bytes, DESIGN.md the reasons.
 //
 // # Linux
 //

@@ -22,9 +22,10 @@ var (
 	ErrLost = errors.New("lock lost")
 	// ErrFenced is an ErrLost: somebody took the lock over or broke it, and the fence counter says so.
 	ErrFenced = fmt.Errorf("fenced: somebody took the lock over or broke it: %w", ErrLost)
-	// ErrUnsure is returned when a commit was carried out and the lock was found lost right after it:
-	// the write stands, but somebody may have written in between.
-	ErrUnsure = errors.New("written, but unsure: the lock was lost during the commit")
+	// ErrUnsure is returned when a commit was carried out, and then the lock was found lost (the error
+	// matches ErrLost too: somebody may have written in between), or the directory could not be flushed
+	// (the write may not outlast a power cut).
+	ErrUnsure = errors.New("written, but unsure")
 	// ErrReleased is returned for operations on a lock that was released, and is the cause of the end
 	// of Lock.Context after Release.
 	ErrReleased = errors.New("lock was released")
@@ -44,7 +45,7 @@ var (
 // Error says which operation on which lock failed, at which step, on which file, and what can be
 // done. It wraps the cause.
 type Error struct {
-	Op      string           // acquire, inspect, recover, break, commit, write, release, …
+	Op      string           // acquire, inspect, recover, break, log, list, check, commit, write, release, inherit
 	Path    string           // the state path
 	Step    string           // what was being done: "create the record"
 	Next    string           // what a person can do, "" where nothing is known
@@ -125,6 +126,13 @@ const (
 	KindNotFound    Kind = "not-found"
 	KindGateBusy    Kind = "gate-busy"
 	KindIO          Kind = "io"
+
+	KindBusy     Kind = "busy"     // ErrBusy, but for a busy gate
+	KindFenced   Kind = "fenced"   // ErrFenced
+	KindLost     Kind = "lost"     // ErrLost
+	KindUnsure   Kind = "unsure"   // ErrUnsure
+	KindChanged  Kind = "changed"  // ErrChanged
+	KindReleased Kind = "released" // ErrReleased
 )
 
 // KindOf returns the kind of a failure, KindIO where nothing better fits, and "" for nil.
@@ -134,6 +142,18 @@ func KindOf(err error) Kind {
 		return ""
 	case errors.Is(err, ErrGateBusy):
 		return KindGateBusy
+	case errors.Is(err, ErrBusy):
+		return KindBusy
+	case errors.Is(err, ErrUnsure):
+		return KindUnsure
+	case errors.Is(err, ErrFenced):
+		return KindFenced
+	case errors.Is(err, ErrLost):
+		return KindLost
+	case errors.Is(err, ErrChanged):
+		return KindChanged
+	case errors.Is(err, ErrReleased):
+		return KindReleased
 	case isErrno(err, syscall.EROFS):
 		return KindReadOnly
 	case isErrno(err, syscall.ENOSPC, errQuota):

@@ -78,7 +78,7 @@ func (p *place) isPlaceOf(state string) bool {
 // Check looks whether the lock still stands, see Lock.Check.
 func (i *Inherited) Check() error {
 	if err := i.mayCommit(); err != nil {
-		return err
+		return during("check", err)
 	}
 	return i.check("check")
 }

@@ -87,17 +87,22 @@ func startSleeper(t *testing.T) *probetest.Child {
 	return c
 }
 
-// needInitialPIDNamespace skips where legacy records can never be judged: in a container.
-func needInitialPIDNamespace(t *testing.T) {
+// needWholeProc skips where a legacy owner can never be proven gone: in a container, or where not
+// every process can be seen.
+func needWholeProc(t *testing.T) {
 	t.Helper()
-	if initial := probe.Real().Host().Namespaces.PIDInitial; !initial.Known || !initial.Value {
+	skipUnlessRoot(t)
+	host := probe.Real().Host()
+	if initial := host.Namespaces.PIDInitial; !initial.Known || !initial.Value {
 		t.Skip("needs the initial pid namespace: elsewhere a legacy record is always unknown")
+	}
+	if !host.ProcFS.Known {
+		t.Skip("needs a /proc that hides nothing: ", host.ProcFS)
 	}
 }
 
 func TestLegacyAliveThenDead(t *testing.T) {
-	needInitialPIDNamespace(t)
-	skipUnlessRoot(t) // to see that no process below has that number
+	needWholeProc(t)
 	for _, late := range []int{3, 90, 1000, 4900} {
 		state, owner := openState(t), startSleeper(t)
 		legacyOf(t, owner.PID(), late).write(t, state)
@@ -126,8 +131,7 @@ func TestLegacyAliveThenDead(t *testing.T) {
 
 // A number that only a thread has belongs to no process.
 func TestLegacyThread(t *testing.T) {
-	needInitialPIDNamespace(t)
-	skipUnlessRoot(t)
+	needWholeProc(t)
 	state, other := openState(t), startSleeper(t)
 	own := strconv.Itoa(other.PID())
 	tasks, err := os.ReadDir(filepath.Join("/proc", own, "task"))
@@ -149,8 +153,7 @@ func TestLegacyThread(t *testing.T) {
 
 // The number of the owner belongs to a process that was started long after the record was written.
 func TestLegacyReused(t *testing.T) {
-	needInitialPIDNamespace(t)
-	skipUnlessRoot(t)
+	needWholeProc(t)
 	state, heir := openState(t), startSleeper(t)
 	r := legacyOf(t, heir.PID(), 3)
 	r.shift(-10*time.Minute, 0, -10*time.Minute).write(t, state)
@@ -258,8 +261,7 @@ func TestLegacyElsewhere(t *testing.T) {
 
 // A legacy record does not say in which pid namespace its number counts.
 func TestLegacyNamespaces(t *testing.T) {
-	needInitialPIDNamespace(t)
-	skipUnlessRoot(t)
+	needWholeProc(t)
 	inside := startWitness(t, inNamespaces(unix.CLONE_NEWPID|unix.CLONE_NEWNS), "private",
 		"mount proc /proc")
 	free, got := 0, ""
@@ -312,8 +314,7 @@ func freeNumber(t *testing.T) int {
 
 // The real thing, where it is installed: a program in another language as owner, and as contender.
 func TestLegacyNode(t *testing.T) {
-	needInitialPIDNamespace(t)
-	skipUnlessRoot(t)
+	needWholeProc(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("node is not installed: a record-v2 program in JavaScript cannot be run")

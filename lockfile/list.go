@@ -30,7 +30,7 @@ func List(dir string, opts Options) iter.Seq2[Inspection, error] {
 					return nil // it was there a moment ago
 				}
 				if !yield(Inspection{State: path}, &Error{Op: "list", Path: path,
-					Step: "read the directory", Err: err, Next: advice(err, path)}) {
+					Step: "read the directory", Err: err}) {
 					return filepath.SkipAll
 				}
 				return nil

@@ -112,7 +112,7 @@ func (l *Lock) watch() {
 // it: by the time Check returns, a break may have happened.
 func (l *Lock) Check() error {
 	if err := l.mayCommit(); err != nil {
-		return err
+		return during("check", err)
 	}
 	err := l.check("check")
 	l.mu.Lock()
@@ -163,7 +163,7 @@ func (l *Lock) markLost(err error) {
 	}
 	l.cancel(err)
 	if what := l.p.breach(l.d.record.Lease); what != "" && l.p.opts.OnBreach != nil {
-		l.p.opts.OnBreach(Breach{State: l.p.state(), What: what})
+		go l.p.opts.OnBreach(Breach{State: l.p.state(), What: what})
 	}
 	if hook := l.p.opts.OnLost; hook != nil {
 		go hook(err)
@@ -227,7 +227,7 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 	}
 	l.end()
 	if lost != nil {
-		return lost
+		return during(op, lost)
 	}
 	return nil
 }

@@ -285,7 +285,12 @@ func (p *place) untrusted(info vfs.Info) string {
 		return "it belongs to user " + strconv.Itoa(info.UID) +
 			", who owns neither the directory nor the state"
 	}
-	if extra := info.Mode.Perm() & 0o022 &^ p.opts.mode(); info.UID >= 0 && extra != 0 {
+	extra := info.Mode.Perm() & 0o022 &^ p.opts.mode()
+	if info.UID < 0 || extra == 0 {
+		return ""
+	}
+	// Who may write the fence takes part in this lock anyway.
+	if gate, err := p.dir.Stat(p.fenceName()); err != nil || extra&^gate.Mode.Perm() != 0 {
 		return "others than its owner may write it (mode " + info.Mode.Perm().String() + ")"
 	}
 	return ""

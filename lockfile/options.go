@@ -14,8 +14,8 @@ import (
 	"github.com/probate-dev/probate/probe"
 )
 
-// Options say how to acquire and look. The zero value is right for most uses. Hooks are called on the
-// caller's goroutine, except OnLost, and must not use the lock that they report.
+// Options say how to acquire and look. The zero value is right for most uses. OnWaiting and
+// OnRecovered are called on the caller's goroutine, OnLost and OnBreach on one of their own.
 type Options struct {
 	// Label is a text for people who look at the lock ("nightly backup"): at most 200 characters, no
 	// control characters. It stands in the record for everybody who may read it.
@@ -42,7 +42,8 @@ type Options struct {
 	// Durability says when the record is flushed.
 	Durability Durability
 	// Mode is the permission of the record, 0600 when zero. Whoever may not read it cannot judge it.
-	// A record that others than its owner may write, beyond this mode, is not trusted.
+	// A record that others than its owner may write, beyond this mode and that of the fence, is not
+	// trusted. A new fence and log get it too, besides the mode of the state.
 	Mode fs.FileMode
 	// GateWait bounds how long a commit, a release or a takeover waits for the gate when another
 	// process stays in it; 10 s when zero.
@@ -58,8 +59,8 @@ type Options struct {
 	OnRecovered func(Recovered)
 	// OnLost is called once, on a goroutine of its own, when the lock is found lost.
 	OnLost func(error)
-	// OnBreach is called when a record-v2 peer that ignores the gate took a lock away or left traces
-	// of having done so.
+	// OnBreach is called, on a goroutine of its own, when the lock was lost and a record-v2 peer that
+	// ignores the gate has left traces of having taken it.
 	OnBreach func(Breach)
 
 	// System is the operating system that facts are read from; nil is the real one. For tests, see

@@ -100,6 +100,13 @@ func (p *place) isTemp(name string) bool {
 	return ok && isHex(digits, tempHex)
 }
 
+// isOwn recognizes the files beside the state that belong to its lock.
+func (p *place) isOwn(name string) bool {
+	rest, ok := strings.CutPrefix(name, p.base)
+	return ok && (rest == lockSuffix || rest == fenceSuffix || rest == logSuffix || rest == oldLogSuffix ||
+		strings.HasPrefix(rest, markerInfix) || strings.HasPrefix(rest, lockSuffix+"."))
+}
+
 // markerName tells record-v2 peers that the tenure of that lease was recovered.
 func (p *place) markerName(lease string) string {
 	return p.base + markerInfix + strings.Map(func(r rune) rune {
@@ -135,12 +142,18 @@ func (p *place) fenceOptions() fence.Options {
 }
 
 // inherited returns mode and owner for fence and log: the state's, else 0600 and the directory's
-// owner. Owners are -1, for "leave it", unless this process may give files away.
+// owner. Whoever may write the record, by Options.Mode, takes part and may write them too. Owners are -1,
+// for "leave it", unless this process may give files away.
 func (p *place) inherited() (mode fs.FileMode, uid, gid int) {
 	mode, uid, gid = defaultMode, -1, -1
+	for _, class := range []fs.FileMode{0o060, 0o006} {
+		if p.opts.mode()&class&0o022 != 0 {
+			mode |= class
+		}
+	}
 	info, err := p.dir.Stat(p.base)
 	if err == nil && info.Mode.IsRegular() {
-		mode = info.Mode.Perm()&0o666 | defaultMode
+		mode |= info.Mode.Perm() & 0o666
 	} else if info, err = p.dir.Self(); err != nil {
 		return mode, uid, gid
 	}

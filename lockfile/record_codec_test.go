@@ -70,7 +70,7 @@ func TestRecordGoldenMeaning(t *testing.T) {
 	got = lockfile.DecodeRecord(records["legacy"]).Claim
 	want = identity.Claim{
 		Form: identity.Legacy, Since: since,
-		Owner:          identity.Identity{PID: 9447, StartedAt: time.UnixMilli(1796020767791).UTC()},
+		Owner:          identity.Identity{PID: 9447, StartedAt: started.Add(time.Millisecond)},
 		HostID:         "fcc693158788fa38ea66613916aa6bcc",
 		ProcessStartMS: 1796020767791, BootStartMS: 1796019800483,
 	}

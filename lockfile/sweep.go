@@ -101,6 +101,9 @@ func (p *place) sweepOnce() {
 	if !mine {
 		return
 	}
+	if info, err := p.dir.Stat(p.fenceName()); err != nil || !info.Mode.IsRegular() {
+		return // the gate is made by who acquires
+	}
 	gate, err := p.counter.TryHold()
 	if err != nil {
 		return
@@ -109,7 +112,7 @@ func (p *place) sweepOnce() {
 	p.sweep()
 }
 
-// findLeftovers returns the locks of this directory that have temporaries.
+// findLeftovers returns the locks of this directory that have temporaries or markers.
 func (p *place) findLeftovers() map[string]bool {
 	found := map[string]bool{}
 	names, err := p.dir.Names()
@@ -121,6 +124,11 @@ func (p *place) findLeftovers() map[string]bool {
 		dot := len(rest) - tempHex - 1
 		if ok && dot > 0 && rest[dot] == '.' && isHex(rest[dot+1:], tempHex) {
 			found[rest[:dot]] = true
+			continue
+		}
+		at := len(name) - markerHex - len(markerInfix)
+		if at > 0 && strings.HasPrefix(name[at:], markerInfix) {
+			found[name[:at]+lockSuffix] = true
 		}
 	}
 	return found

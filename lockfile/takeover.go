@@ -45,7 +45,9 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 	if s.record != nil {
 		token = max(token, fence.Token(*s.record.Fence))
 	}
-	token++
+	if token++; token > fence.Max {
+		return nil, p.failed(req.op, "choose the next fence number", p.fenceName(), fence.ErrTooLarge)
+	}
 
 	d, err := p.newDraft(req.op, token, true)
 	if err != nil {

@@ -49,6 +49,17 @@ func (t *tenure) gone(op string) error {
 		Next: "see probate inspect " + shellQuote(t.p.state())}
 }
 
+// during says what was being done when it turned out that the lock had ended before.
+func during(op string, ended error) error {
+	e, ok := ended.(*Error)
+	if !ok {
+		return ended
+	}
+	again := *e
+	again.Op = op
+	return &again
+}
+
 // check looks at counter and record without the gate, unless the counter needs repair.
 func (t *tenure) check(op string) error {
 	now, err := t.p.counter.Current()
@@ -98,17 +109,20 @@ func (t *tenure) compare(op string, now fence.Token) error {
 //
 // An error of fn is returned as it is. ErrLost (ErrFenced) says that fn was not run; ErrUnsure that it
 // was, but the lock is found lost after it (a record-v2 peer took the record away meanwhile), or that
-// the change may not outlast a power cut. Keep fn short: everybody who commits, releases or takes over
-// waits for it.
+// the directory could not be flushed. Keep fn short: everybody who commits, releases or takes over
+// waits for it, and so does a commit, a write or a release inside fn: for itself.
 func (t *tenure) Commit(ctx context.Context, fn func() error) error {
 	return t.commit(ctx, "commit", t.p.dir, fn)
 }
 
 func (t *tenure) commit(ctx context.Context, op string, dir vfs.Dir, fn func() error) error {
 	if err := t.mayCommit(); err != nil {
-		return err
+		return during(op, err)
 	}
 	if err := t.commitUnderGate(ctx, op, fn); err != nil {
+		if ended := t.mayCommit(); errors.Is(ended, ErrReleased) && !errors.Is(err, ErrLost) {
+			return during(op, ended) // Release was faster, and took away what this call would have used
+		}
 		return err
 	}
 	if t.p.opts.Durability == FlushNever {
@@ -135,7 +149,7 @@ func (t *tenure) commitUnderGate(ctx context.Context, op string, fn func() error
 	}
 	if err := t.checkUnder(gate, op); err != nil {
 		return &Error{Op: op, Path: t.p.state(), Step: "check again after the write",
-			Err: fmt.Errorf("%w: %w", ErrUnsure, err)}
+			Err: fmt.Errorf("%w: the lock was lost meanwhile: %w", ErrUnsure, err)}
 	}
 	return nil
 }
@@ -154,13 +168,17 @@ func (t *tenure) WriteFile(path string, data []byte, perm fs.FileMode) error {
 // it. The reader is drained before the gate is taken.
 func (t *tenure) WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, error) {
 	if err := t.mayCommit(); err != nil {
-		return 0, err
+		return 0, during(opWrite, err)
 	}
 	w, err := t.newReplacement(path, perm)
 	if err != nil {
 		return 0, err
 	}
 	defer w.close()
+	if w.p.sameDir(t.p) && t.p.isOwn(w.p.base) {
+		return 0, w.p.failed(opWrite, "check the name", w.p.base,
+			fmt.Errorf("%s is a file of the lock itself", w.p.base))
+	}
 	n, err := w.fill(r)
 	if err != nil {
 		return n, err

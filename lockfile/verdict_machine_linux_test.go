@@ -179,7 +179,7 @@ func TestVerdictSharedFilesystem(t *testing.T) {
 	wantUnknown(t, lookHere(sameBootLocal), state, identity.OtherBoot)
 	editRecord(t, state, func(f recordFields) {
 		f.proof()["boot"] = readBootID(t)
-		f.proof()["pidns"] = 4026530000
+		f.proof()["pidns"] = uint64(4026530000)
 	})
 	wantUnknown(t, lookHere(sameBootLocal), state, identity.OtherPIDNamespace)
 }

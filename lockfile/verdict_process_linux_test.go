@@ -114,7 +114,7 @@ func TestVerdictOldRecord(t *testing.T) {
 	holder := startHolder(t, state, nil)
 	editRecord(t, state, func(f recordFields) {
 		f["createdAt"] = "2001-01-01T00:00:00.000Z"
-		f["processStart"] = 978307200000
+		f["processStart"] = int64(978307200000)
 		f["expectedUntil"] = "2001-01-02T00:00:00.000Z"
 	})
 	backdate(t, state)

@@ -11,8 +11,8 @@ import (
 
 // arrows says which folders of this module a package may import. The operating system is read in
 // probe, becomes an opinion in identity, and decides in lockfile; fence knows nothing of them. Data
-// flows one way, so that each part can be tested, and trusted, without those above it. The longest row
-// that fits a folder counts; a folder without one may import nothing.
+// flows one way, so that each part can be tested, and trusted, without those above it. The longest
+// row that fits a folder counts; a folder without one may import nothing.
 var arrows = map[string][]string{
 	"internal":                {},
 	"probe":                   {},
@@ -97,8 +97,8 @@ func longestRow(table map[string][]string, dir string) []string {
 	return table[""]
 }
 
-// machineid starts a program on macOS and reads nothing on Linux that probe does not read better; it
-// is worth its while where the machine id is in the registry or in kenv.
+// machineid starts a program on macOS and reads nothing on Linux that probe does not read better;
+// it is worth its while where the machine id is in the registry or in kenv.
 func TestMachineIDOnlyWhereNeeded(t *testing.T) {
 	for _, f := range load(t).golang {
 		for _, spec := range f.ast.Imports {
@@ -107,7 +107,8 @@ func TestMachineIDOnlyWhereNeeded(t *testing.T) {
 			}
 			for _, os := range []string{"linux", "darwin"} {
 				if f.buildsOn(os) {
-					t.Errorf("%s: machineid is for Windows and the BSDs, this builds on %s", f.line(spec), os)
+					t.Errorf("%s: machineid is for Windows and the BSDs, this builds on %s",
+						f.line(spec), os)
 				}
 			}
 		}
@@ -149,7 +150,7 @@ func (f *goFile) buildLine() (string, bool) {
 var notInLibrary = map[string]string{
 	"testing":  "it registers flags in every program that imports the library",
 	"os/exec":  "facts come from the kernel, never from the text that a program prints",
-	"os/user":  "with cgo it drags libc in, without it reads files of its own; nothing needs names of users",
+	"os/user":  "with cgo it drags libc in, and nothing needs the names of users",
 	"net":      "a lock never reaches for the network",
 	"net/http": "a lock never reaches for the network",
 	"plugin":   "it needs cgo",
@@ -175,8 +176,8 @@ func TestLibraryImports(t *testing.T) {
 func TestTestingOnlyInKits(t *testing.T) {
 	for _, f := range load(t).golang {
 		for _, spec := range f.ast.Imports {
-			if spec.Path.Value == `"testing"` && !f.test && !isKit(f.dir) && !below(f.dir, "store") {
-				t.Errorf("%s: only tests and kits (probe/probetest, …) import testing", f.line(spec))
+			if spec.Path.Value == `"testing"` && !f.test && !isKit(f.dir) {
+				t.Errorf("%s: testing is for tests and kits (probe/probetest, …)", f.line(spec))
 			}
 		}
 	}

@@ -22,7 +22,8 @@ func TestFilesAreShort(t *testing.T) {
 		n := strings.Count(f.source, "\n")
 		switch why := longFiles[f.name]; {
 		case n > maxLines && why == "":
-			t.Errorf("%s: %d lines, at most %d: split it where there is something to split", f.name, n, maxLines)
+			t.Errorf("%s: %d lines, at most %d: split it where there is something to split", f.name,
+				n, maxLines)
 		case n <= maxLines && why != "":
 			t.Errorf("%s: has %d lines and needs no exception any more", f.name, n)
 		}
@@ -40,7 +41,8 @@ func TestLinesAreShort(t *testing.T) {
 		for line := range strings.Lines(f.source) {
 			n++
 			inside := raw
-			if strings.Count(line, "`")%2 == 1 && !strings.HasPrefix(strings.TrimSpace(line), "//") {
+			comment := strings.HasPrefix(strings.TrimSpace(line), "//")
+			if strings.Count(line, "`")%2 == 1 && !comment {
 				raw = !raw
 			}
 			if w := columns(line); w > maxColumns && !inside && !strings.Contains(line, "://") {
@@ -91,7 +93,8 @@ func TestSystemNamesHaveBuildLines(t *testing.T) {
 	}
 }
 
-// go doc shows the package comments of all files joined. One place for it can be found and kept true.
+// go doc shows the package comments of all files joined. One place for it can be found and kept
+// true.
 func TestOnePackageComment(t *testing.T) {
 	type pkg struct {
 		name  string
@@ -119,7 +122,8 @@ func TestOnePackageComment(t *testing.T) {
 		switch base := path.Base(p.holds[0]); base {
 		case "doc.go", "main.go", p.name + ".go":
 		default:
-			t.Errorf("%s: the package comment belongs into doc.go, main.go or %s.go", p.holds[0], p.name)
+			t.Errorf("%s: the package comment belongs into doc.go, main.go or %s.go", p.holds[0],
+				p.name)
 		}
 	}
 }
@@ -127,9 +131,10 @@ func TestOnePackageComment(t *testing.T) {
 // The repository stands alone: what it says can be followed in a clone.
 func TestNothingPointsOutside(t *testing.T) {
 	// In pieces, so that this file does not contain them itself.
-	outside := []string{"/work/" + "main", "/work/" + "shared", "../" + "shared", "shared/" + "design",
-		"shared/" + "cases", "shared/" + "tools", "windows-here" + ".md", "record-v2-peers" + ".md",
-		"platforms" + ".md", "protocol" + ".md", "layout" + ".md", "feel" + ".md"}
+	outside := []string{"/work/" + "main", "/work/" + "shared", "../" + "shared",
+		"shared/" + "design", "shared/" + "cases", "shared/" + "tools",
+		"windows-here" + ".md", "record-v2-peers" + ".md", "platforms" + ".md",
+		"protocol" + ".md", "layout" + ".md", "feel" + ".md"}
 	for _, name := range load(t).files {
 		if strings.Contains(name, "/testdata/") && !strings.HasSuffix(name, ".txtar") {
 			continue

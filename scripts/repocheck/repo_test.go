@@ -80,7 +80,8 @@ var theRepo = sync.OnceValues(func() (*repo, error) {
 		}
 		f := &goFile{name: rel, dir: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go"),
 			source: string(source), fset: token.NewFileSet()}
-		f.ast, err = parser.ParseFile(f.fset, rel, source, parser.ParseComments|parser.SkipObjectResolution)
+		const mode = parser.ParseComments | parser.SkipObjectResolution
+		f.ast, err = parser.ParseFile(f.fset, rel, source, mode)
 		r.golang = append(r.golang, f)
 		return err
 	})

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Code in the documentation is what people copy first. Every ```go block is a whole file and compiles,
-// as a program outside this module would; code that is not meant to compile is ```text.
+// Code in the documentation is what people copy first. Every ```go block is a whole file and
+// compiles, as a program outside this module would; code that is not meant to compile is ```text.
 func TestGoInMarkdownCompiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -47,8 +47,8 @@ func TestGoInMarkdownCompiles(t *testing.T) {
 	}
 	// The module's own requirements, so that nothing has to be resolved over the network.
 	_, requirements, _ := strings.Cut(read(t, "go.mod"), "\nrequire")
-	write("go.mod", fmt.Sprintf("module snippets\n\ngo 1.26\n\nrequire %s v0.0.0\n\nreplace %s => %s\n\n"+
-		"require%s", module, module, above, requirements))
+	write("go.mod", fmt.Sprintf("module snippets\n\ngo 1.26\n\nrequire %s v0.0.0\n\n"+
+		"replace %s => %s\n\nrequire%s", module, module, above, requirements))
 	write("go.sum", read(t, "go.sum"))
 	cmd := exec.Command("go", "vet", "-mod=mod", "./...")
 	cmd.Dir = dir

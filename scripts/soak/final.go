@@ -32,8 +32,8 @@ func (s *soak) finalChecks(still time.Duration) {
 		s.violation("nothing was committed for %v, at most %v is allowed", s.longest, still)
 	}
 	if s.acks == 0 || s.killsHeld == 0 || s.logged == 0 {
-		s.violation("too short to say anything: %d commits, %d holders killed, %d takeovers", s.acks,
-			s.killsHeld, s.logged)
+		s.violation("too short to say anything: %d commits, %d holders killed, %d takeovers",
+			s.acks, s.killsHeld, s.logged)
 	}
 }
 

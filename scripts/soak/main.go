@@ -27,7 +27,7 @@ func main() {
 
 func run() int {
 	length := flag.Duration("for", 2*time.Minute, "how long")
-	dir := flag.String("dir", "", "a folder on the filesystem to try (default: the temporary folder)")
+	dir := flag.String("dir", "", "a folder on the filesystem to try (default: a temporary one)")
 	seed := flag.Uint64("seed", rand.Uint64(), "of the random times and choices")
 	still := flag.Duration("standstill", 3*time.Second, "the longest pause between two commits")
 	flag.Parse()
@@ -74,8 +74,8 @@ func (s *soak) print() {
 	fmt.Printf("commits     %d acknowledged, %d in the state\n", s.acks, s.total)
 	fmt.Printf("kills       %d, %d of them certainly of a holder\n", s.kills, s.killsHeld)
 	fmt.Printf("stops       %d, %d of them certainly of a holder\n", s.stops, s.stopsHeld)
-	fmt.Printf("takeovers   %d, %d in the log (%d lines unreadable), fence %d\n", s.takeovers, s.logged,
-		s.unreadable, s.fence)
+	fmt.Printf("takeovers   %d, %d in the log (%d lines unreadable), fence %d\n", s.takeovers,
+		s.logged, s.unreadable, s.fence)
 	fmt.Printf("lost        %d\n", s.lost)
 	fmt.Printf("overlaps    %d\n", s.overlaps)
 	fmt.Printf("standstill  %v longest\n", s.longest.Round(time.Millisecond))

@@ -131,8 +131,8 @@ func (s *soak) heard(w *worker, line string) {
 		// Commits that a kill kept from being acknowledged leave gaps; nothing goes back.
 		n, err := strconv.Atoi(rest)
 		if err != nil || n <= s.acked[w.slot] {
-			s.violations = append(s.violations, fmt.Sprintf("worker %d acknowledged commit %s after %d",
-				w.slot, rest, s.acked[w.slot]))
+			s.violations = append(s.violations, fmt.Sprintf(
+				"worker %d acknowledged commit %s after %d", w.slot, rest, s.acked[w.slot]))
 		}
 		s.acked[w.slot] = n
 		s.acks++
@@ -168,7 +168,7 @@ func (s *soak) heard(w *worker, line string) {
 // disturb kills and stops workers, holders if it can, until ctx ends.
 func (s *soak) disturb(ctx context.Context) {
 	for {
-		pause := time.NewTimer(80*time.Millisecond + time.Duration(s.rand.Int64N(220))*time.Millisecond)
+		pause := time.NewTimer(s.between(80, 300))
 		select {
 		case <-ctx.Done():
 			pause.Stop()
@@ -184,6 +184,11 @@ func (s *soak) disturb(ctx context.Context) {
 			s.killHolder()
 		}
 	}
+}
+
+// between returns a random time of so many milliseconds.
+func (s *soak) between(least, most int64) time.Duration {
+	return time.Duration(least+s.rand.Int64N(most-least)) * time.Millisecond
 }
 
 // holder looks who holds the lock: a worker, or nil.
@@ -252,10 +257,11 @@ func (s *soak) pauseOne() {
 	if w == nil {
 		return
 	}
-	time.Sleep(100*time.Millisecond + time.Duration(s.rand.Int64N(150))*time.Millisecond)
+	time.Sleep(s.between(100, 250))
 	still, now := s.holder()
 	if still != w || now != id {
-		s.violation("worker %d was stopped while it held lock %s, and now %q stands", w.slot, id, now)
+		s.violation("worker %d was stopped while it held lock %s, and now %q stands", w.slot, id,
+			now)
 	}
 	_ = w.cmd.Process.Signal(syscall.SIGCONT)
 	s.mu.Lock()
@@ -271,7 +277,7 @@ func (s *soak) pauseOne() {
 	s.mu.Unlock()
 	if other != nil {
 		_ = other.cmd.Process.Signal(syscall.SIGSTOP)
-		time.Sleep(time.Duration(s.rand.Int64N(30)) * time.Millisecond)
+		time.Sleep(s.between(0, 30))
 		_ = other.cmd.Process.Signal(syscall.SIGCONT)
 		s.mu.Lock()
 		s.stops++

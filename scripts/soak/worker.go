@@ -68,9 +68,9 @@ func work(args []string) {
 	slot, _ := strconv.Atoi(args[0])
 	acked, _ := strconv.Atoi(args[1])
 	state := args[2]
-	// The critical section of its own, told apart from the lock under test: a POSIX record lock names
-	// its holder, and the kernel drops it when the holder ends. Its descriptor is the lowest of ours,
-	// which the kernel closes first.
+	// The critical section of its own, told apart from the lock under test: a POSIX record lock
+	// names its holder, and the kernel drops it when the holder ends. Its descriptor is the lowest
+	// of ours, which the kernel closes first.
 	critical, err := os.OpenFile(args[3], os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		say(sayError, err)
@@ -112,7 +112,8 @@ func tenure(slot, acked int, state string, critical int) (int, error) {
 		return acked, err
 	}
 	if now.Slots[slot] < acked {
-		say(sayLost, fmt.Sprintf("commit %d was acknowledged, the state has %d", acked, now.Slots[slot]))
+		say(sayLost, fmt.Sprintf("commit %d was acknowledged, the state has %d", acked,
+			now.Slots[slot]))
 	}
 	now.Total++
 	now.Slots[slot]++

@@ -68,7 +68,7 @@ func (r *report) take(e event, said map[[2]string]*strings.Builder, out io.Write
 		}
 	case "pass", "fail", "skip":
 		if e.Test == "" {
-			if e.Action == "fail" { // a test that never ended, or a crash, has no verdict of its own
+			if e.Action == "fail" { // a test that crashed or never ended has no verdict of its own
 				for k, text := range said {
 					if k[0] == e.Package {
 						io.WriteString(out, text.String())
@@ -118,7 +118,8 @@ func reasonIn(output string) string {
 
 // judge compares the skips with the list and prints the sum of the run.
 func (r *report) judge(name string, list []allowed, out io.Writer) bool {
-	fmt.Fprintf(out, "%s: %d passed, %d failed, %d skipped\n", name, r.passed, r.failed, len(r.skips))
+	fmt.Fprintf(out, "%s: %d passed, %d failed, %d skipped\n", name, r.passed, r.failed,
+		len(r.skips))
 	good := true
 	for _, s := range r.skips {
 		if reason, ok := find(list, name, s); ok {
@@ -129,7 +130,7 @@ func (r *report) judge(name string, list []allowed, out io.Writer) bool {
 		fmt.Fprintf(out, "  NOT ALLOWED TO SKIP %s %s: %s\n", s.pkg, s.test, s.said)
 	}
 	if !good {
-		fmt.Fprintf(out, "next: make them run here, or list them by name and reason in %s\n", skipList)
+		fmt.Fprintf(out, "next: make them run here, or list them with a reason in %s\n", skipList)
 	}
 	return good
 }

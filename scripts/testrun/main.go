@@ -1,7 +1,7 @@
 // Command testrun runs a `go test -json` command for CI: it prints the usual lines of go test, the
-// whole output of what failed, and every skipped test with its reason. A skip that scripts/skips.txt
-// does not allow by name fails the run: a test that silently stops running is worse than one that
-// fails, for nobody looks.
+// whole output of what failed, and every skipped test with its reason. A skip that
+// scripts/skips.txt does not allow by name fails the run: a test that silently stops running is
+// worse than one that fails, for nobody looks.
 //
 //	go run ./scripts/testrun NAME go test -json [flags] packages
 //

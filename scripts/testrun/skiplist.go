@@ -12,8 +12,8 @@ type allowed struct {
 	pkg, test, text string
 }
 
-// parseSkips reads lines of the form `RUN[,RUN…] PACKAGE TEST REASON`, RUN "all" for every run. Other
-// names are exact, with no patterns: a group of tests must not slip away behind one line.
+// parseSkips reads lines of the form `RUN[,RUN…] PACKAGE TEST REASON`, RUN "all" for every run.
+// Other names are exact, with no patterns: a group of tests must not slip away behind one line.
 func parseSkips(text string) ([]allowed, error) {
 	var list []allowed
 	n := 0
@@ -25,8 +25,8 @@ func parseSkips(text string) ([]allowed, error) {
 		}
 		words := strings.Fields(line)
 		if len(words) < 6 {
-			return nil, fmt.Errorf("line %d: %q is not `RUN[,RUN] PACKAGE TEST REASON`, with a reason of "+
-				"some words", n, line)
+			return nil, fmt.Errorf("line %d: %q is not `RUN[,RUN] PACKAGE TEST REASON`, with a "+
+				"reason of some words", n, line)
 		}
 		list = append(list, allowed{strings.Split(words[0], ","), words[1], words[2],
 			strings.Join(words[3:], " ")})

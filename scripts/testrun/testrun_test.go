@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// stream makes the output of go test -json from lines "ACTION TEST OUTPUT", with - for no test. What
-// begins with "go:" is go's own and stays as it is.
+// stream makes the output of go test -json from lines "ACTION TEST OUTPUT", with - for no test.
+// What begins with "go:" is go's own and stays as it is.
 func stream(lines ...string) string {
 	var b strings.Builder
 	for _, line := range lines {

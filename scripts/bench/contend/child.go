@@ -17,8 +17,8 @@ const childArg = "child"
 // child does what the parent says, a line of answer for each line:
 //
 //	hold      acquires, says "held", and waits to be killed
-//	contend   says "ready", waits for a byte of the pipe that all contenders share, has one tenure,
-//	          and says what happened as a tally
+//	contend   says "ready", waits for a byte of the pipe that all contenders share, has one
+//	          tenure, and says what happened as a tally
 func child(name, state string) {
 	in := bufio.NewScanner(os.Stdin)
 	start := os.NewFile(3, "start")

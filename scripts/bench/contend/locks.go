@@ -36,7 +36,9 @@ var locks = map[string]func(state string) (held, error){
 		if err != nil {
 			return held{}, err
 		}
-		write := func(state string, content []byte) error { return lock.WriteFile(state, content, 0o600) }
+		write := func(state string, content []byte) error {
+			return lock.WriteFile(state, content, 0o600)
+		}
 		return held{lock.Recovered() != nil, write, lock.Release}, nil
 	},
 	"nightlyone": func(state string) (held, error) {
@@ -45,8 +47,8 @@ var locks = map[string]func(state string) (held, error){
 			return held{}, err
 		}
 		err = insist(func() (bool, error) {
-			// Besides "busy" it answers with what it met of other contenders half-way: no file, an empty
-			// one. All of that passes.
+			// Besides "busy" it answers with what it met of other contenders half-way: no file, an
+			// empty one. All of that passes.
 			return lock.TryLock() == nil, nil
 		})
 		return held{false, replace, lock.Unlock}, err

@@ -1,8 +1,8 @@
 // Command contend lets several processes compete, round after round, for a lock whose owner was
 // killed: the moment in which lock files go wrong. In every round a child acquires the lock and is
-// killed, then all contenders are let go at once. Each takes the lock in turn, adds one to a counter
-// in the state file, and gives the lock back. Exactly one of them may take the dead owner's lock over,
-// no two may be inside at once, and no addition may be lost.
+// killed, then all contenders are let go at once. Each takes the lock in turn, adds one to a
+// counter in the state file, and gives the lock back. Exactly one of them may take the dead owner's
+// lock over, no two may be inside at once, and no addition may be lost.
 //
 // The same is done with other locks for comparison. The exit code speaks for Probate alone.
 package main
@@ -50,8 +50,8 @@ func run() int {
 				code = 1
 			}
 		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%v\n", name, r.rounds, r.tenures, r.overlaps,
-			r.lost, takeovers, fences, r.refused, r.took.Round(100*time.Millisecond))
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%v\n", name, r.rounds, r.tenures,
+			r.overlaps, r.lost, takeovers, fences, r.refused, r.took.Round(100*time.Millisecond))
 	}
 	table.Flush()
 	return code

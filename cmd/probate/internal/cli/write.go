@@ -29,8 +29,8 @@ that somebody else may have written too. A file that exists keeps its mode; a ne
 one gets 0666 without the bits of the umask. Standard input that ends early, as
 behind a producer that failed, is an end like any other: check the producer first
 (set -o pipefail does not undo a write).`,
-		Example: `  jq '.runs += 1' state.json > new && probate write state.json < new
-  probate run state.json -- sh -c 'jq .n+=1 state.json | probate write state.json'`,
+		Example: `  probate run state.json -- sh -c 'jq .n+=1 state.json | probate write state.json'
+  date | probate write last-run.txt   # alone only for content that does not depend on the old one`,
 		Args: operands("STATE"),
 	}
 	fl := cmd.Flags()
