@@ -98,9 +98,14 @@ func isCutShort(content []byte) bool {
 	if n == 0 || !bytes.Equal(compact[:n], []byte(head[:n])) {
 		return false
 	}
-	// The cut may have split a character.
-	for i := 0; i < utf8.UTFMax && len(cut) > 0 && !utf8.Valid(cut); i++ {
-		cut = cut[:len(cut)-1]
+	// The cut may have split a character, but only the last one: anything else is damage.
+	for i := 1; i < utf8.UTFMax && i <= len(cut); i++ {
+		if last := cut[len(cut)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				cut = cut[:len(cut)-i]
+			}
+			break
+		}
 	}
 	var r record
 	return errors.Is(strictjson.Unmarshal(cut, &r), strictjson.ErrCutShort)

@@ -223,7 +223,6 @@ func (p *place) openLog() (vfs.File, vfs.Info, error) {
 		if err := p.dir.Rename(p.logName(), p.oldLogName()); err != nil {
 			return nil, vfs.Info{}, err
 		}
-		err = fs.ErrNotExist
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, vfs.Info{}, err
 	}

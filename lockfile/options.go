@@ -143,7 +143,7 @@ func (o Options) validate() error {
 		"Durability":       {int(o.Durability), int(FlushNever)},
 	} {
 		if v[0] < 0 || v[0] > v[1] {
-			return fmt.Errorf("Options.%s has the value %d, which means nothing", name, v[0])
+			return fmt.Errorf("the value %d of Options.%s means nothing", v[0], name)
 		}
 	}
 	return nil

@@ -75,9 +75,9 @@ func FuzzParseMountInfo(f *testing.F) {
 			if m.id < 0 || m.fsType == "" || m.root == "" || m.point == "" {
 				t.Errorf("%q: %+v", text, m)
 			}
-			m.inPlace()
+			_ = m.inPlace()
 			m.hides()
-			m.coversProcess()
+			_ = m.coversProcess()
 		}
 	})
 }

@@ -38,7 +38,8 @@ func SelfCheck(s System) error {
 		return err
 	}
 	// Twice, because the clock may be set back between the two readings of it.
-	if inFuture(s.Process(self.PID)) && inFuture(s.Process(self.PID)) {
+	early, again := inFuture(s.Process(self.PID)), inFuture(s.Process(self.PID))
+	if early && again {
 		return errors.New("this process started in the future")
 	}
 	if self.PID != os.Getpid() {

@@ -1,3 +1,5 @@
+//lint:file-ignore ST1005 the messages begin with the names of methods
+
 package fencetest
 
 import (
