@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// The bytes of a counter: 20 digits and a newline. The width is fixed so that a raise is one write in
-// place which neither grows nor shrinks the file. Other programs write the plain number and a newline.
+// The bytes of a counter: 20 digits and a newline. The width is fixed so that a raise is one write
+// in place which neither grows nor shrinks the file. Other programs write the plain number and a
+// newline.
 
 const (
 	digits   = 20
@@ -14,10 +15,14 @@ const (
 	readSize = 64 // more than any valid counter, so that what is too long shows
 )
 
-func encode(t Token) []byte { return fmt.Appendf(make([]byte, 0, width), "%0*d\n", digits, uint64(t)) }
+func encode(
+	t Token,
+) []byte {
+	return fmt.Appendf(make([]byte, 0, width), "%0*d\n", digits, uint64(t))
+}
 
-// decode accepts exactly the fixed width form and the canonical decimal form, each with its newline:
-// a number without one may be the first part of a longer one.
+// decode accepts exactly the fixed width form and the canonical decimal form, each with its
+// newline: a number without one may be the first part of a longer one.
 func decode(b []byte) (Token, error) {
 	switch {
 	case len(b) == 0:

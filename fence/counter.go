@@ -15,10 +15,10 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// Counter is a Store in one small file. The file is the gate as well: whoever has its kernel lock is
-// inside. It is created once, complete, and after that only written in place; never replaced, never
-// removed. A Counter keeps nothing open between calls and needs no Close; any number of them, in any
-// number of processes, may stand for one file.
+// Counter is a Store in one small file. The file is the gate as well: whoever has its kernel lock
+// is inside. It is created once, complete, and after that only written in place; never replaced,
+// never removed. A Counter keeps nothing open between calls and needs no Close; any number of them,
+// in any number of processes, may stand for one file.
 type Counter struct {
 	dir  vfs.Dir // nil: opened for each call by its path
 	at   string  // path of the directory
@@ -26,32 +26,34 @@ type Counter struct {
 	path string
 	opts Options
 
-	seen    atomic.Uint64            // the highest number that was read inside the gate or raised here
+	// the highest number that was read inside the gate or raised here
+	seen    atomic.Uint64
 	flushed atomic.Pointer[vfs.Info] // the file whose name is known to be on disk
-	slot    chan struct{}            // the gate of this Counter alone, where there is no kernel lock
+	// the gate of this Counter alone, where there is no kernel lock
+	slot chan struct{}
 }
 
-// Options are for the lock protocol, which makes its counters with New. The zero value needs UID and
-// GID set to -1.
+// Options are for the lock protocol, which makes its counters with New. The zero value needs UID
+// and GID set to -1.
 type Options struct {
-	// Floor says where to go on when the file is missing, empty or damaged: the largest number that is
-	// known from elsewhere. It is called inside the gate, and before a missing file is created, and
-	// must not use the Counter. Nil: a missing file starts at 0 and a damaged one is an error
+	// Floor says where to go on when the file is missing, empty or damaged: the largest number that
+	// is known from elsewhere. It is called inside the gate, and before a missing file is created,
+	// and must not use the Counter. Nil: a missing file starts at 0 and a damaged one is an error
 	// (ErrDamaged).
 	Floor func() (Token, error)
 	// Mode is the mode of a new file, whatever the umask. 0 means 0600.
 	Mode fs.FileMode
 	// UID and GID own a new file. -1 leaves them as they come.
 	UID, GID int
-	// Repaired is told, inside the gate, that a damaged file was repaired, or that a missing one was
-	// created with a number above 0: what was there, and the number now.
+	// Repaired is told, inside the gate, that a damaged file was repaired, or that a missing one
+	// was created with a number above 0: what was there, and the number now.
 	Repaired func(was string, now Token)
 	// TempName makes the name of the file under which a new counter is made complete, where files
-	// without a name do not exist. While it exists its kernel lock is held; a leftover has none. Nil:
-	// the name of the counter, a dot, 16 random hexadecimal digits and ".tmp".
+	// without a name do not exist. While it exists its kernel lock is held; a leftover has none.
+	// Nil: the name of the counter, a dot, 16 random hexadecimal digits and ".tmp".
 	TempName func() string
-	// WithoutKernelLock makes gates on filesystems that have no kernel locks too. There it is unsafe:
-	// the gate excludes only users of this one Counter, and no other process.
+	// WithoutKernelLock makes gates on filesystems that have no kernel locks too. There it is
+	// unsafe: the gate excludes only users of this one Counter, and no other process.
 	WithoutKernelLock bool
 	// Pause waits between two tries of Hold, and returns early with an error when ctx ends. Nil: a
 	// timer.
@@ -67,8 +69,8 @@ const (
 // repairable is the size up to which a damaged file is repaired. More than that is somebody's data.
 const repairable = 64 << 10
 
-// Open returns the counter in the file path, which need not exist: a missing counter is at 0, and is
-// created by the first Hold. Nothing is created or changed now. The directory must exist.
+// Open returns the counter in the file path, which need not exist: a missing counter is at 0, and
+// is created by the first Hold. Nothing is created or changed now. The directory must exist.
 func Open(path string) (*Counter, error) {
 	dir, name, err := vfs.OS().Resolve(path)
 	if err != nil {
@@ -79,8 +81,8 @@ func Open(path string) (*Counter, error) {
 	return c, nil
 }
 
-// New returns the counter in the file name in dir, which stays the caller's and must stay open while
-// the counter is used.
+// New returns the counter in the file name in dir, which stays the caller's and must stay open
+// while the counter is used.
 func New(dir vfs.Dir, name string, opts Options) *Counter {
 	c := &Counter{dir: dir, name: name, opts: opts, slot: make(chan struct{}, 1)}
 	if dir != nil {
@@ -329,8 +331,8 @@ func readAll(f vfs.File) ([]byte, error) {
 	return b[:n], err
 }
 
-// readStable reads without the gate. A read may meet a write half-way and see digits of two numbers,
-// so only what was read twice in a row counts.
+// readStable reads without the gate. A read may meet a write half-way and see digits of two
+// numbers, so only what was read twice in a row counts.
 func readStable(f vfs.File) ([]byte, error) {
 	last, err := readAll(f)
 	for range attempts {

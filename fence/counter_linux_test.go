@@ -65,7 +65,8 @@ func init() {
 		}
 		for name, readable := range map[string]bool{"private": false, "readable": true} {
 			now, err := open(name).Current()
-			if readable && (now != 7 || err != nil) || !readable && !errors.Is(err, fs.ErrPermission) {
+			if readable && (now != 7 || err != nil) ||
+				!readable && !errors.Is(err, fs.ErrPermission) {
 				return fmt.Errorf("%s: Current: %d, %v", name, now, err)
 			}
 			if _, err := open(name).TryHold(); !errors.Is(err, fs.ErrPermission) ||
@@ -112,7 +113,10 @@ func init() {
 		if err := os.WriteFile(at("plain.fence"), []byte("3\n"), 0o600); err != nil {
 			return err
 		}
-		if err := os.WriteFile(at("filler"), make([]byte, 1<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
+		if err := os.WriteFile(at("filler"), make([]byte, 1<<20), 0o600); !errors.Is(
+			err,
+			unix.ENOSPC,
+		) {
 			return fmt.Errorf("filling the disk: %v", err)
 		}
 		if now, err := up(old); now != 2 || err != nil {
@@ -244,7 +248,8 @@ func TestSpoiltSystems(t *testing.T) {
 	}
 }
 
-// A child that was forked while the gate was held has the same open file. It does not keep the gate.
+// A child that was forked while the gate was held has the same open file. It does not keep the
+// gate.
 func TestReleaseUnlocks(t *testing.T) {
 	c, _ := newCounter(t, Options{})
 	for range 2 { // created by this gate, and not

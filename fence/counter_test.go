@@ -327,8 +327,8 @@ func TestBusy(t *testing.T) {
 	want(t, g.Release(), ErrReleased)
 }
 
-// Reading without the gate never meets two halves of two numbers: the numbers that change most digits
-// at once are the ones to try.
+// Reading without the gate never meets two halves of two numbers: the numbers that change most
+// digits at once are the ones to try.
 func TestCurrentBesideRaise(t *testing.T) {
 	c, path := newCounter(t, Options{})
 	check(t, os.WriteFile(path, []byte("9998\n"), 0o600))

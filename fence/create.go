@@ -10,11 +10,11 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// create makes the missing file, complete before it has its name, and returns its gate: the kernel lock
-// is taken before the file has a name, so nobody can be inside before the number was looked at once more
-// (it was found outside of any gate, and may be out of date if the file was made, used and deleted
-// meanwhile). A nil gate without an error says that somebody else made the file, or that the temporary
-// one was swept away, and that the name is worth another look.
+// create makes the missing file, complete before it has its name, and returns its gate: the kernel
+// lock is taken before the file has a name, so nobody can be inside before the number was looked at
+// once more (it was found outside of any gate, and may be out of date if the file was made, used
+// and deleted meanwhile). A nil gate without an error says that somebody else made the file, or
+// that the temporary one was swept away, and that the name is worth another look.
 func (c *Counter) create(dir vfs.Dir) (*fileGate, error) {
 	start, err := c.floor()
 	if err != nil {
@@ -41,8 +41,8 @@ func (c *Counter) create(dir vfs.Dir) (*fileGate, error) {
 	return g, nil
 }
 
-// lock takes the kernel lock of a file, or does without where there is none and that is accepted. False:
-// somebody else has it.
+// lock takes the kernel lock of a file, or does without where there is none and that is accepted.
+// False: somebody else has it.
 func (c *Counter) lock(f vfs.File) (bool, error) {
 	err := f.Lock(vfs.NativeLock())
 	switch {
@@ -54,7 +54,8 @@ func (c *Counter) lock(f vfs.File) (bool, error) {
 	return err == nil, err
 }
 
-// madeError says that somebody else made the file meanwhile, or swept the temporary away: look again.
+// madeError says that somebody else made the file meanwhile, or swept the temporary away: look
+// again.
 type madeError struct{ err error }
 
 func (e *madeError) Error() string { return e.err.Error() }
@@ -81,7 +82,8 @@ func (c *Counter) createUnnamed(dir vfs.Dir, start Token) (_ vfs.File, err error
 	case errors.Is(err, fs.ErrExist):
 		return nil, &madeError{err}
 	case vfs.NoLinks(err):
-		// A security module may forbid this way and allow the other, which meets real trouble again.
+		// A security module may forbid this way and allow the other, which meets real trouble
+		// again.
 		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	return nil, err
@@ -132,8 +134,9 @@ func (c *Counter) createNamed(dir vfs.Dir, start Token) (_ vfs.File, err error) 
 	return nil, err
 }
 
-// createInPlace is for filesystems that can neither link nor rename without replacing: for a moment the
-// file is empty under its own name. Who sees it then calls it damaged, or repairs it from the floor.
+// createInPlace is for filesystems that can neither link nor rename without replacing: for a moment
+// the file is empty under its own name. Who sees it then calls it damaged, or repairs it from the
+// floor.
 func (c *Counter) createInPlace(dir vfs.Dir, start Token) (vfs.File, error) {
 	f, err := dir.Create(c.name, c.mode())
 	if errors.Is(err, fs.ErrExist) {
@@ -162,7 +165,8 @@ func (c *Counter) fill(f vfs.File, start Token) error {
 		if err != nil {
 			return err
 		}
-		if c.opts.UID != -1 && c.opts.UID != info.UID || c.opts.GID != -1 && c.opts.GID != info.GID {
+		if c.opts.UID != -1 && c.opts.UID != info.UID ||
+			c.opts.GID != -1 && c.opts.GID != info.GID {
 			if err := f.Chown(c.opts.UID, c.opts.GID); err != nil {
 				return err
 			}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// B42: who waited on a file that was deleted meanwhile is not inside, as a new file has the name. The
-// holder deletes on its way out; at most one is inside, and no number is given twice.
+// B42: who waited on a file that was deleted meanwhile is not inside, as a new file has the name.
+// The holder deletes on its way out; at most one is inside, and no number is given twice.
 func TestDeletedWhileWaiting(t *testing.T) {
 	if os.PathSeparator != '/' {
 		t.Skip("open files cannot be deleted here")
@@ -22,7 +22,11 @@ func TestDeletedWhileWaiting(t *testing.T) {
 		rounds = 1000
 	}
 	var top atomic.Uint64 // what the log would know
-	opts := Options{UID: -1, GID: -1, Floor: func() (Token, error) { return Token(top.Load()), nil }}
+	opts := Options{
+		UID:   -1,
+		GID:   -1,
+		Floor: func() (Token, error) { return Token(top.Load()), nil },
+	}
 	path := quickTemp(t)
 	var inside atomic.Int32
 	var wg sync.WaitGroup

@@ -24,8 +24,8 @@ func unsupported(pattern string) func(string) error {
 	}
 }
 
-// Every way to create the file gives the same file, leaves nothing else, and keeps to its order: full,
-// flushed, named, directory flushed.
+// Every way to create the file gives the same file, leaves nothing else, and keeps to its order:
+// full, flushed, named, directory flushed.
 func TestCreateEachWay(t *testing.T) {
 	const named = "lock temp,write temp,flush temp,"
 	for lacks, order := range map[string]string{
@@ -57,8 +57,8 @@ func TestCreateEachWay(t *testing.T) {
 	}
 }
 
-// A raise is on disk before it returns: the number each time, the name once for each Counter, as its
-// creator may have died before it was.
+// A raise is on disk before it returns: the number each time, the name once for each Counter, as
+// its creator may have died before it was.
 func TestRaiseIsFlushed(t *testing.T) {
 	c, d, path := newFaulty(t, Options{})
 	check(t, os.WriteFile(path, encode(0), 0o600))
@@ -106,7 +106,8 @@ func TestEveryStepFails(t *testing.T) {
 					t.Errorf("%s: got %v", name, err)
 					continue
 				}
-				if !strings.HasPrefix(err.Error(), "fence: ") || !strings.Contains(err.Error(), path) {
+				if !strings.HasPrefix(err.Error(), "fence: ") ||
+					!strings.Contains(err.Error(), path) {
 					t.Errorf("%s: an error without step or path: %v", name, err)
 				}
 				only(t, path)
@@ -138,8 +139,8 @@ func TestTornReads(t *testing.T) {
 	}
 }
 
-// What others do between two steps: they take the name first, sweep the temporary file, delete the file
-// that was just made. Each ends in a counter that works.
+// What others do between two steps: they take the name first, sweep the temporary file, delete the
+// file that was just made. Each ends in a counter that works.
 func TestOthersBetweenSteps(t *testing.T) {
 	for name, c := range map[string]struct {
 		lacks, step string
@@ -201,8 +202,8 @@ func sweep(dir string) error {
 	return errors.Join(err, os.Remove(temps[0]))
 }
 
-// A file that somebody always deletes or replaces ends in an error, and so does a network filesystem
-// that always says ESTALE; once in a while it is looked at again.
+// A file that somebody always deletes or replaces ends in an error, and so does a network
+// filesystem that always says ESTALE; once in a while it is looked at again.
 func TestBounds(t *testing.T) {
 	if os.PathSeparator != '/' {
 		t.Skip("open files cannot be deleted here")

@@ -33,8 +33,8 @@ func (g *fileGate) still() error {
 	return nil
 }
 
-// settle reads the counter of a gate that was just taken, and repairs it where that is needed. created
-// says that this attempt made the file, from a floor that it asked for outside of any gate.
+// settle reads the counter of a gate that was just taken, and repairs it where that is needed.
+// created says that this attempt made the file, from a floor that it asked for outside of any gate.
 func (g *fileGate) settle(created bool) error {
 	c := g.c
 	b, err := readAll(g.f)
@@ -171,8 +171,8 @@ func (g *fileGate) Release() error {
 	return fail("release", g.c.path, err)
 }
 
-// close unlocks and closes the file. Unlocked by hand, as a child that was forked meanwhile may have
-// the descriptor too.
+// close unlocks and closes the file. Unlocked by hand, as a child that was forked meanwhile may
+// have the descriptor too.
 func (g *fileGate) close() error {
 	err := g.f.Unlock(vfs.NativeLock())
 	if errors.Is(err, errors.ErrUnsupported) && g.c.opts.WithoutKernelLock {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Memory is a Store in the memory of one process: for tests, and for code that guards against its own
-// goroutines only. Nothing outlives the process.
+// Memory is a Store in the memory of one process: for tests, and for code that guards against its
+// own goroutines only. Nothing outlives the process.
 type Memory struct {
 	slot  chan struct{}
 	value atomic.Uint64

@@ -102,8 +102,8 @@ func (c *child) expect(t testing.TB, line string) {
 	}
 }
 
-// Six processes raise 3000 times together, and are killed at random moments and replaced. No number is
-// reported twice, each process sees them grow, and the counter is at least at the largest.
+// Six processes raise 3000 times together, and are killed at random moments and replaced. No number
+// is reported twice, each process sees them grow, and the counter is at least at the largest.
 func TestProcesses(t *testing.T) {
 	const workers, raises = 6, 500
 	path := filepath.Join(t.TempDir(), "S.fence")
@@ -161,8 +161,13 @@ func TestProcesses(t *testing.T) {
 	check(t, err)
 	now, err := held(c)
 	if err != nil || now < top || now > top+Token(kills) {
-		t.Errorf("the counter is at %d, %v; the largest number given is %d, with %d kills", now, err, top,
-			kills)
+		t.Errorf(
+			"the counter is at %d, %v; the largest number given is %d, with %d kills",
+			now,
+			err,
+			top,
+			kills,
+		)
 	}
 	if len(given) < workers*raises {
 		t.Errorf("%d numbers were given, want %d", len(given), workers*raises)

@@ -11,8 +11,8 @@ import (
 
 func toBytes(s string) []byte { return []byte(s) }
 
-// Whatever happens to the file, the number that a gate shows is never below what was reached, as long
-// as the floor knows it; and an intact file is never changed by looking or holding.
+// Whatever happens to the file, the number that a gate shows is never below what was reached, as
+// long as the floor knows it; and an intact file is never changed by looking or holding.
 func TestNeverBelowTheFloor(t *testing.T) {
 	path, err := filepath.EvalSymlinks(quickTemp(t))
 	check(t, err)

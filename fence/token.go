@@ -2,8 +2,8 @@ package fence
 
 import "strconv"
 
-// Token is a fencing token: a number that stands for one tenure of whatever is guarded. A larger token
-// was handed out later. Whoever presents a token that is smaller than the newest one has been
+// Token is a fencing token: a number that stands for one tenure of whatever is guarded. A larger
+// token was handed out later. Whoever presents a token that is smaller than the newest one has been
 // overtaken, even if nobody told it yet, and must be refused.
 //
 // In text a token is a decimal number, in JSON a number.

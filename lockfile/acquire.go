@@ -12,13 +12,14 @@ import (
 	"github.com/probate-dev/probate/probe"
 )
 
-// Acquire takes the lock of the state path. It waits while the owner lives, until ctx ends, and takes
-// the lock over when its owner is provably gone. A lock that cannot be judged is refused after a few
-// looks, unless Options.WaitUnknown. The state need not exist; its directory must.
+// Acquire takes the lock of the state path. It waits while the owner lives, until ctx ends, and
+// takes the lock over when its owner is provably gone. A lock that cannot be judged is refused
+// after a few looks, unless Options.WaitUnknown. The state need not exist; its directory must.
 //
-// Errors are *BusyError (matching ErrBusy, and the cause of ctx when that ended the wait), or *Error
-// with the step that failed. After an error nothing is held, and nothing is left behind, but for a record
-// that could not be withdrawn because the gate was busy: a goroutine removes it as soon as it can.
+// Errors are *BusyError (matching ErrBusy, and the cause of ctx when that ended the wait), or
+// *Error with the step that failed. After an error nothing is held, and nothing is left behind, but
+// for a record that could not be withdrawn because the gate was busy: a goroutine removes it as
+// soon as it can.
 func Acquire(ctx context.Context, path string, opts Options) (*Lock, error) {
 	return acquire(ctx, path, opts, true)
 }
@@ -35,8 +36,9 @@ const (
 	longestPause = 50 * time.Millisecond
 	// unknownLooks is how often a verdict that may be due to a moment is asked again.
 	unknownLooks = 8
-	// mostRaces is how often in a row others may be faster without ever being seen to hold the lock:
-	// far more than contention explains. It ends the loop on a filesystem that contradicts itself.
+	// mostRaces is how often in a row others may be faster without ever being seen to hold the
+	// lock: far more than contention explains. It ends the loop on a filesystem that contradicts
+	// itself.
 	mostRaces = 1000
 )
 
@@ -122,7 +124,10 @@ var (
 // contradicted ends an acquire that would go on for ever.
 func (p *place) contradicted(races int) error {
 	return &Error{Op: opAcquire, Path: p.state(), Step: "publish the record",
-		Err:  fmt.Errorf("somebody else was first %d times in a row, and yet nobody holds it", races),
+		Err: fmt.Errorf(
+			"somebody else was first %d times in a row, and yet nobody holds it",
+			races,
+		),
 		Next: "look at the filesystem: it says that names exist that do not"}
 }
 
@@ -177,7 +182,10 @@ func (p *place) probesAreSane() error {
 		return nil
 	}
 	if err := probe.SelfCheck(p.sys); err != nil {
-		return fmt.Errorf("recovery is switched off, the probes of this system contradict themselves: %w", err)
+		return fmt.Errorf(
+			"recovery is switched off, the probes of this system contradict themselves: %w",
+			err,
+		)
 	}
 	selfCheck.sane = selfCheck.sane || isReal
 	return nil

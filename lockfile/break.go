@@ -25,10 +25,11 @@ type Broken struct {
 }
 
 // Break takes the lock away from whoever holds it, on a person's word, logs it, and leaves the lock
-// free. A holder that lives is refused from then on (ErrFenced) when it commits through this package.
+// free. A holder that lives is refused from then on (ErrFenced) when it commits through this
+// package.
 //
-// ErrChanged says that the lock is not the one that the request names any more; a *BusyError that its
-// owner lives and the request does not say EvenIfAlive. Then nothing was changed.
+// ErrChanged says that the lock is not the one that the request names any more; a *BusyError that
+// its owner lives and the request does not say EvenIfAlive. Then nothing was changed.
 func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*Broken, error) {
 	const op = "break"
 	if strings.TrimSpace(req.Reason) == "" {
@@ -95,7 +96,8 @@ func warning(s sighting) string {
 	case s.finding.Verdict == identity.Gone:
 		return ""
 	case s.record != nil && s.record.Proof == nil:
-		return "the owner is a record-v2 program that does not use the gate: if it lives, nothing keeps it from writing"
+		return "the owner is a record-v2 program that does not use the gate: " +
+			"if it lives, nothing keeps it from writing"
 	case s.record == nil:
 		return "nothing is known of the owner: if it lives, nothing keeps it from writing"
 	default:

@@ -83,8 +83,9 @@ func isLeaseV1(content []byte) bool {
 	return isHex(strings.TrimRight(string(content), "\r\n"), 48)
 }
 
-// isCutShort recognizes the beginning of a record: an object that begins with "v":2, as every writer
-// of the format does, and ends before it is closed, perhaps in NUL bytes that were never written.
+// isCutShort recognizes the beginning of a record: an object that begins with "v":2, as every
+// writer of the format does, and ends before it is closed, perhaps in NUL bytes that were never
+// written.
 func isCutShort(content []byte) bool {
 	const head = `{"v":2,`
 	cut := bytes.TrimRight(content, "\x00")
@@ -158,8 +159,8 @@ func (r *record) linux() bool {
 	return runtime.GOOS == "linux"
 }
 
-// validate: os and file are required, anything else that is missing only takes away the evidence that
-// it would give. What is there must be well-formed.
+// validate: os and file are required, anything else that is missing only takes away the evidence
+// that it would give. What is there must be well-formed.
 func (p *proof) validate() error {
 	switch {
 	case p == nil:
@@ -171,7 +172,9 @@ func (p *proof) validate() error {
 	case p.Start != "" && !probe.Start(p.Start).Valid():
 		return fmt.Errorf("proof.start %q is not a start value", p.Start)
 	}
-	for name, n := range map[string]*uint64{"pidfd": p.PIDFD, "pidns": p.PIDNS, "timens": p.TimeNS} {
+	for name, n := range map[string]*uint64{
+		"pidfd": p.PIDFD, "pidns": p.PIDNS, "timens": p.TimeNS,
+	} {
 		if n != nil && (*n == 0 || *n >= maxExact) {
 			return fmt.Errorf("proof.%s %d is out of range", name, *n)
 		}

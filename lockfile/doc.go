@@ -1,23 +1,23 @@
 // Package lockfile gives a state on disk one writer at a time, says exactly who that writer is, and
 // hands the lock on only when its owner is provably gone.
 //
-//	lock, err := lockfile.Acquire(ctx, "data/state.json", lockfile.Options{Label: "nightly import"})
+//	lock, err := lockfile.Acquire(ctx, "state.json", lockfile.Options{Label: "nightly import"})
 //	if err != nil {
 //		return err // who holds it, since when, and why it could not be taken over
 //	}
 //	defer lock.Release()
-//	work(lock.Context())                                 // ends with cause ErrLost if the lock is lost
-//	err = lock.WriteFile("data/state.json", data, 0o600) // atomic, durable, refused after a loss
+//	work(lock.Context()) // ends with cause ErrLost if the lock is lost
+//	err = lock.WriteFile("state.json", data, 0o600) // atomic, durable, refused after a loss
 //
 // # What is guaranteed
 //
 // Among processes that use this package, at most one holds the lock of a state path at a time.
 //
-// A lock is taken over only when its owner is provably gone: the kernel lock on the very file of the
-// record is free, on a local filesystem, or the kernel says that the process does not exist any more.
-// Everything else is alive or unknown, and unknown is never taken over. Age, heartbeats, host names
-// and the wall clock are never evidence. A stopped process, a sleeping machine and a process in a
-// container are not gone.
+// A lock is taken over only when its owner is provably gone: the kernel lock on the very file of
+// the record is free, on a local filesystem, or the kernel says that the process does not exist any
+// more. Everything else is alive or unknown, and unknown is never taken over. Age, heartbeats, host
+// names and the wall clock are never evidence. A stopped process, a sleeping machine and a process
+// in a container are not gone.
 //
 // A holder that lost its lock, because a person broke it or a program in another language took it,
 // cannot commit a write through Commit, WriteFile or WriteFrom: check and commit are one step with
@@ -25,28 +25,28 @@
 //
 // Fence numbers never go back and never repeat across takeovers, through any crash.
 //
-// After a crash of an owner or of a recoverer at any instruction the next acquire recovers by itself,
-// with a bounded number of files. After a power cut the same holds where the record was flushed, or
-// can be shown to be orphaned; else a person decides, with Break.
+// After a crash of an owner or of a recoverer at any instruction the next acquire recovers by
+// itself, with a bounded number of files. After a power cut the same holds where the record was
+// flushed, or can be shown to be orphaned; else a person decides, with Break.
 //
 // Looking (Inspect, List, ReadLog) never changes anything.
 //
 // # What is not
 //
-// On a filesystem that several kernels mount (NFS, SMB, 9p, virtiofs, FUSE) there is no more exclusion
-// than what exclusive creation gives, and nobody is ever provably gone, unless Options.SharedFilesystem
-// says that equal boots mean one machine.
+// On a filesystem that several kernels mount (NFS, SMB, 9p, virtiofs, FUSE) there is no more
+// exclusion than what exclusive creation gives, and nobody is ever provably gone, unless
+// Options.SharedFilesystem says that equal boots mean one machine.
 //
 // There is no protection from a program that ignores the lock, and none from a living record-v2
 // program in another language whose lock a person breaks. Such programs do not know the gate: where
-// recovery is switched on in one of them, a lock of ours can be taken away. Commits are refused from
-// then on, and the breach is told (Options.OnBreach, ErrUnsure), but it cannot be prevented.
+// recovery is switched on in one of them, a lock of ours can be taken away. Commits are refused
+// from then on, and the breach is told (Options.OnBreach, ErrUnsure), but it cannot be prevented.
 //
 // Nothing is proven about a process on another machine. Virtual machines that were cloned while
 // running share boot id and process numbers: they must not share a disk.
 //
-// A process that closes all its descriptors blindly gives up its kernel lock. As long as it exists it
-// is still judged alive by its own kernel; from another pid namespace it is judged gone, and its
+// A process that closes all its descriptors blindly gives up its kernel lock. As long as it exists
+// it is still judged alive by its own kernel; from another pid namespace it is judged gone, and its
 // commits are refused.
 //
 // A process that is stopped inside the gate (in the middle of a commit, release or takeover) delays
@@ -57,9 +57,10 @@
 //
 // # Files
 //
-// Beside a state S stand S.lock (the record, while the lock is held or its owner died), S.fence (the
-// counter, and the gate; never removed), S.recovery.log and .1, and short-lived S.lock.….tmp and
-// S.recovered-… files; and S.lock.broken-… where a person broke a record that could not be read. FORMAT.md has the bytes, DESIGN.md the reasons.
+// Beside a state S stand S.lock (the record, while the lock is held or its owner died), S.fence
+// (the counter, and the gate; never removed), S.recovery.log and .1, and short-lived S.lock.….tmp
+// and S.recovered-… files; and S.lock.broken-… where a person broke a record that could not be
+// read. FORMAT.md has the bytes, DESIGN.md the reasons.
 //
 // # Linux
 //

@@ -11,9 +11,9 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// draft is a record that is complete and locked, and not published: a file without a name where that
-// exists, which is measured the cheapest way to publish and leaves nothing behind after a crash, else
-// under a temporary name.
+// draft is a record that is complete and locked, and not published: a file without a name where
+// that exists, which is measured the cheapest way to publish and leaves nothing behind after a
+// crash, else under a temporary name.
 type draft struct {
 	place   *place
 	file    vfs.File
@@ -35,7 +35,8 @@ var errUnflushed = errors.New("published, but the directory could not be flushed
 var errSwept = errors.New("the temporary file was swept away")
 
 // newDraft writes the record of a new tenure with that fence number. named says that it must have a
-// temporary name. The kernel lock is taken before anything else: a record is never visible without it.
+// temporary name. The kernel lock is taken before anything else: a record is never visible without
+// it.
 func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, error) {
 	d := &draft{place: p, kind: vfs.NativeLock()}
 	err := errors.ErrUnsupported
@@ -86,8 +87,8 @@ func (p *place) flushesFirst() bool {
 	return p.opts.Durability == FlushFirst || p.opts.Durability == FlushLater && !p.fs.Local
 }
 
-// lock takes the kernel lock. Where the kind is flock, somebody who tests the fresh file holds a shared
-// lock for a moment.
+// lock takes the kernel lock. Where the kind is flock, somebody who tests the fresh file holds a
+// shared lock for a moment.
 func (d *draft) lock() error {
 	for range 100 {
 		err := d.file.Lock(d.kind)
@@ -100,8 +101,8 @@ func (d *draft) lock() error {
 }
 
 // publish gives the record its name in one step. fs.ErrExist says that somebody else was first,
-// errSwept that there is nothing to publish any more, errNeedsName that only a draft with a name can be
-// published here, errUnflushed that it is published but not flushed.
+// errSwept that there is nothing to publish any more, errNeedsName that only a draft with a name
+// can be published here, errUnflushed that it is published but not flushed.
 func (d *draft) publish() error {
 	dir, name := d.place.dir, d.place.lockName()
 	if d.unnamed {
@@ -137,8 +138,8 @@ func (d *draft) publish() error {
 	return err
 }
 
-// published flushes the directory where the caller wants that. errUnflushed says that the record has its
-// name and that the flush failed.
+// published flushes the directory where the caller wants that. errUnflushed says that the record
+// has its name and that the flush failed.
 func (d *draft) published() error {
 	if err := d.place.flushPublished(); err != nil {
 		return fmt.Errorf("%w: %w", errUnflushed, err)
@@ -156,8 +157,8 @@ func (p *place) flushPublished() error {
 	return nil
 }
 
-// linked looks whether a link that reported an error was made all the same: on NFS the answer can get
-// lost.
+// linked looks whether a link that reported an error was made all the same: on NFS the answer can
+// get lost.
 func (d *draft) linked(err error) bool {
 	if !errors.Is(err, fs.ErrExist) {
 		return false
@@ -170,9 +171,9 @@ func (d *draft) linked(err error) bool {
 	return true
 }
 
-// publishInPlace is for filesystems that can neither rename without replacing nor link: an exclusive
-// create, and then the content. Others see an empty record for a moment, and that somebody has it
-// open.
+// publishInPlace is for filesystems that can neither rename without replacing nor link: an
+// exclusive create, and then the content. Others see an empty record for a moment, and that
+// somebody has it open.
 func (d *draft) publishInPlace() error {
 	p := d.place
 	f, err := p.dir.Create(p.lockName(), p.opts.mode())
@@ -221,7 +222,8 @@ func (d *draft) discard() {
 	_ = d.file.Close()
 }
 
-// standsAt reports whether the file at S.lock is this very record, with the bytes that were written.
+// standsAt reports whether the file at S.lock is this very record, with the bytes that were
+// written.
 func (d *draft) stands() (bool, error) {
 	info, err := d.place.dir.Stat(d.place.lockName())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,28 +14,29 @@ import (
 )
 
 var (
-	// ErrBusy is returned when somebody else holds the lock, or may hold it: the error is a *BusyError
-	// with the whole finding.
+	// ErrBusy is returned when somebody else holds the lock, or may hold it: the error is a
+	// *BusyError with the whole finding.
 	ErrBusy = errors.New("lock is busy")
 	// ErrLost is returned when the lock that was held is not held any more. It is also the cause of
 	// the end of Lock.Context.
 	ErrLost = errors.New("lock lost")
-	// ErrFenced is an ErrLost: somebody took the lock over or broke it, and the fence counter says so.
+	// ErrFenced is an ErrLost: somebody took the lock over or broke it, and the fence counter says
+	// so.
 	ErrFenced = fmt.Errorf("fenced: somebody took the lock over or broke it: %w", ErrLost)
-	// ErrUnsure is returned when a commit was carried out, and then the lock was found lost (the error
-	// matches ErrLost too: somebody may have written in between), or the directory could not be flushed
-	// (the write may not outlast a power cut).
+	// ErrUnsure is returned when a commit was carried out, and then the lock was found lost (the
+	// error matches ErrLost too: somebody may have written in between), or the directory could not
+	// be flushed (the write may not outlast a power cut).
 	ErrUnsure = errors.New("written, but unsure")
-	// ErrReleased is returned for operations on a lock that was released, and is the cause of the end
-	// of Lock.Context after Release.
+	// ErrReleased is returned for operations on a lock that was released, and is the cause of the
+	// end of Lock.Context after Release.
 	ErrReleased = errors.New("lock was released")
 	// ErrNotHolder is returned when another process than the one that acquired uses the Lock: a
 	// forked child, or a restored copy.
 	ErrNotHolder = errors.New("not the process that acquired the lock")
 	// ErrChanged is returned by Break when the lock is no longer the one that the caller saw.
 	ErrChanged = errors.New("the lock is not the one that was named any more")
-	// ErrGateBusy is returned when another process kept the gate, the kernel lock on the fence file,
-	// for longer than Options.GateWait, or at all for calls that never wait.
+	// ErrGateBusy is returned when another process kept the gate, the kernel lock on the fence
+	// file, for longer than Options.GateWait, or at all for calls that never wait.
 	ErrGateBusy = fence.ErrGateBusy
 	// ErrNoKernelLock is returned when the filesystem has no kernel locks and
 	// Options.WithoutKernelLock does not accept that.
@@ -45,7 +46,8 @@ var (
 // Error says which operation on which lock failed, at which step, on which file, and what can be
 // done. It wraps the cause.
 type Error struct {
-	Op      string           // acquire, inspect, recover, break, log, list, check, commit, write, release, inherit
+	// acquire, inspect, recover, break, log, list, check, commit, write, release, inherit
+	Op      string
 	Path    string           // the state path
 	Step    string           // what was being done: "create the record"
 	Next    string           // what a person can do, "" where nothing is known
@@ -93,7 +95,8 @@ func (e *BusyError) Error() string {
 	}
 	fmt.Fprintf(&b, "%s [%s, %s]", e.Sentence, e.Verdict, e.Reason)
 	if e.Verdict == identity.Unknown && e.Owner == nil && len(e.Evidence) > 0 {
-		b.WriteString(": " + e.Evidence[len(e.Evidence)-1].Sentence) // what is wrong with the record
+		// what is wrong with the record
+		b.WriteString(": " + e.Evidence[len(e.Evidence)-1].Sentence)
 	}
 	if owner := e.Owner.Description(); owner != "" {
 		b.WriteString("; owner: " + owner)
@@ -194,7 +197,9 @@ func advice(err error, path string) string {
 	case KindReadOnly:
 		return "keep the state on a filesystem that is mounted read-write"
 	case KindNoSpace:
-		return "make room on the filesystem (df " + shellQuote(filepath.Dir(path)) + "), then try again"
+		return "make room on the filesystem (df " + shellQuote(
+			filepath.Dir(path),
+		) + "), then try again"
 	case KindNameTooLong:
 		return "choose a shorter name"
 	case KindGateBusy:

@@ -22,9 +22,9 @@ type Inherited struct {
 	ended error
 }
 
-// Inherit returns the lock whose Lock.Environ this process was given, when that is the lock of path.
-// It returns nil and no error when environ (os.Environ) names none, or that of another state. Close it
-// when done.
+// Inherit returns the lock whose Lock.Environ this process was given, when that is the lock of
+// path. It returns nil and no error when environ (os.Environ) names none, or that of another state.
+// Close it when done.
 func Inherit(path string, environ []string, opts Options) (*Inherited, error) {
 	const op = "inherit"
 	given := map[string]string{}
@@ -56,8 +56,8 @@ func Inherit(path string, environ []string, opts Options) (*Inherited, error) {
 	return i, nil
 }
 
-// isPlaceOf reports whether state, as another process resolved it, is the state of this place: by the
-// identity of the fence files, for a path can be spelled in many ways.
+// isPlaceOf reports whether state, as another process resolved it, is the state of this place: by
+// the identity of the fence files, for a path can be spelled in many ways.
 func (p *place) isPlaceOf(state string) bool {
 	if state == p.state() {
 		return true
@@ -92,7 +92,8 @@ func (i *Inherited) stands() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if s.flaw != nil && (s.flaw.reason == identity.NotPermitted || s.flaw.reason == identity.RecordUnreadable) {
+	if s.flaw != nil &&
+		(s.flaw.reason == identity.NotPermitted || s.flaw.reason == identity.RecordUnreadable) {
 		return false, fmt.Errorf("the record cannot be read: %w", s.flaw.detail)
 	}
 	if s.record == nil || s.record.Lease != i.lease || s.record.Proof == nil {

@@ -29,7 +29,8 @@ type Owner struct {
 	StartedAt     time.Time `json:"startedAt,omitzero"`   // of the process, by the owner's clock
 	Filesystem    string    `json:"filesystem,omitempty"` // as the owner saw it
 	Local         bool      `json:"local"`                // the owner saw a local filesystem
-	KernelLock    string    `json:"kernelLock"`           // kind of the kernel lock that it held, "none" for none
+	// kind of the kernel lock that it held, "none" for none
+	KernelLock string `json:"kernelLock"`
 }
 
 // Description names the owner in one line for people, "" when the record names none. Text from the
@@ -72,19 +73,21 @@ type Inspection struct {
 	State string `json:"state"` // the state path, as resolved
 	Lock  string `json:"lock"`  // the path of the record
 	identity.Finding
-	Owner      *Owner    `json:"owner"`  // nil when there is no record, or it names none
-	LockID     string    `json:"lockID"` // names this tenure, for Break; "" when free
-	Format     string    `json:"format"` // record-v2, record-v2-legacy, lease-v1, newer, torn, foreign, …; "" when free
+	Owner  *Owner `json:"owner"`  // nil when there is no record, or it names none
+	LockID string `json:"lockID"` // names this tenure, for Break; "" when free
+	// record-v2, record-v2-legacy, lease-v1, newer, torn, foreign, …; "" when free
+	Format     string    `json:"format"`
 	Fence      Fence     `json:"fence"`
 	Next       string    `json:"next"`                // the one next step
 	Bytes      int64     `json:"bytes"`               // size of the file at Lock
 	ModifiedAt time.Time `json:"modifiedAt,omitzero"` // of that file, for people; never evidence
-	Notes      []string  `json:"notes,omitempty"`     // traces worth a look: broken copies, breaches
+	// traces worth a look: broken copies, breaches
+	Notes []string `json:"notes,omitempty"`
 }
 
-// Inspect looks at the lock of a state path and changes nothing. An error says that not even looking
-// was possible; a record that cannot be read or judged is a finding, not an error. The text in it
-// comes from records and paths: escape it before it reaches a terminal.
+// Inspect looks at the lock of a state path and changes nothing. An error says that not even
+// looking was possible; a record that cannot be read or judged is a finding, not an error. The text
+// in it comes from records and paths: escape it before it reaches a terminal.
 func Inspect(path string, opts Options) (Inspection, error) {
 	const op = "inspect"
 	p, err := openPlace(op, path, opts)
@@ -111,7 +114,8 @@ func (p *place) nameHolders(s *sighting) {
 		return
 	}
 	owner := s.record.identity()
-	if !identity.Comparable(owner, p.sys.Host()) || p.sys.Process(owner.PID).Presence == probe.Running {
+	if !identity.Comparable(owner, p.sys.Host()) ||
+		p.sys.Process(owner.PID).Presence == probe.Running {
 		return
 	}
 	f, err := p.dir.Open(p.lockName(), vfs.Read)
@@ -162,7 +166,8 @@ func (in *Inspection) fenceNote() string {
 	case in.Owner == nil || in.Fence.Err != "" || in.Fence.Counter == in.Fence.Record:
 		return ""
 	case in.Fence.Counter > in.Fence.Record:
-		return "the counter is above the record: the owner was overtaken, and its commits are refused"
+		return "the counter is above the record: the owner was overtaken, " +
+			"and its commits are refused"
 	default:
 		return "the counter is below the record: the fence was deleted or put back, " +
 			"and is repaired by the next takeover"
@@ -174,8 +179,15 @@ func ownerOf(s *sighting) *Owner {
 	if r == nil {
 		return nil
 	}
-	o := &Owner{PID: int(*r.PID), Program: r.Program, Host: r.Host, Since: r.created.UTC(), Label: r.Label,
-		StartedAt: time.UnixMilli(*r.ProcessStart).UTC(), KernelLock: "none"}
+	o := &Owner{
+		PID:        int(*r.PID),
+		Program:    r.Program,
+		Host:       r.Host,
+		Since:      r.created.UTC(),
+		Label:      r.Label,
+		StartedAt:  time.UnixMilli(*r.ProcessStart).UTC(),
+		KernelLock: "none",
+	}
 	if r.ExpectedUntil != "" {
 		o.ExpectedUntil, _ = time.Parse(time.RFC3339, r.ExpectedUntil)
 	}

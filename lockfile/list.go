@@ -12,12 +12,15 @@ import (
 
 // List walks the directory tree below dir, without following links, and yields every lock with its
 // verdict. Free locks are left out, and so are files that only happen to be called ….lock: what was
-// not written by this toolkit or its peers and has no fence beside it. An error comes with the state
-// or directory that it is about, and the walk goes on.
+// not written by this toolkit or its peers and has no fence beside it. An error comes with the
+// state or directory that it is about, and the walk goes on.
 func List(dir string, opts Options) iter.Seq2[Inspection, error] {
 	return func(yield func(Inspection, error) bool) {
 		if err := opts.validate(); err != nil {
-			yield(Inspection{State: dir}, &Error{Op: "list", Path: dir, Step: "check the options", Err: err})
+			yield(
+				Inspection{State: dir},
+				&Error{Op: "list", Path: dir, Step: "check the options", Err: err},
+			)
 			return
 		}
 		root := dir
@@ -58,9 +61,17 @@ func listed(state string, opts Options) (Inspection, error) {
 	dir, base := filepath.Split(state)
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return Inspection{State: state}, &Error{Op: op, Path: state, Step: "resolve the path", Err: err}
+		return Inspection{
+				State: state,
+			}, &Error{
+				Op:   op,
+				Path: state,
+				Step: "resolve the path",
+				Err:  err,
+			}
 	}
-	// Not resolved: where the state is a link, its lock stands beside what it names, and this is another.
+	// Not resolved: where the state is a link, its lock stands beside what it names, and this is
+	// another.
 	p, err := openPlaceAt(op, state, dir, base, opts)
 	if err != nil {
 		return Inspection{State: state}, err

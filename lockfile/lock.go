@@ -75,8 +75,8 @@ func (l *Lock) Path() string { return l.p.path(l.p.lockName()) }
 func (l *Lock) Recovered() *Recovered { return l.recovered }
 
 // Context returns a context that ends when the lock does: with a cause that matches ErrLost when it
-// was lost (ErrFenced when somebody took it over or broke it), with ErrReleased after Release. A loss
-// is noticed within about 200 ms, and at every Check and commit.
+// was lost (ErrFenced when somebody took it over or broke it), with ErrReleased after Release. A
+// loss is noticed within about 200 ms, and at every Check and commit.
 func (l *Lock) Context() context.Context {
 	l.watch()
 	return l.ctx
@@ -106,10 +106,10 @@ func (l *Lock) watch() {
 	}()
 }
 
-// Check looks whether the lock is still held: the counter says our number, and our own record stands
-// at the path, the same file with the same bytes. It returns nil, an error that matches ErrLost
-// (ErrFenced) or ErrReleased, or another one when that could not be found out. Use Commit to act on
-// it: by the time Check returns, a break may have happened.
+// Check looks whether the lock is still held: the counter says our number, and our own record
+// stands at the path, the same file with the same bytes. It returns nil, an error that matches
+// ErrLost (ErrFenced) or ErrReleased, or another one when that could not be found out. Use Commit
+// to act on it: by the time Check returns, a break may have happened.
 func (l *Lock) Check() error {
 	if err := l.mayCommit(); err != nil {
 		return during("check", err)
@@ -132,7 +132,9 @@ func (l *Lock) mayCommit() error {
 		return ended
 	}
 	if pid := os.Getpid(); pid != l.pid {
-		return l.refuse(fmt.Errorf("%w: process %d acquired it, this is %d", ErrNotHolder, l.pid, pid))
+		return l.refuse(
+			fmt.Errorf("%w: process %d acquired it, this is %d", ErrNotHolder, l.pid, pid),
+		)
 	}
 	// A restored copy of this process has its memory and its number, but started anew.
 	now := l.p.sys.Process(l.pid).Start
@@ -170,12 +172,13 @@ func (l *Lock) markLost(err error) {
 	}
 }
 
-// Release gives the lock up: it removes the record, if that is still ours, and ends Context. It works
-// after contexts ended and on a full disk, and waits for the gate no longer than Options.GateWait.
+// Release gives the lock up: it removes the record, if that is still ours, and ends Context. It
+// works after contexts ended and on a full disk, and waits for the gate no longer than
+// Options.GateWait.
 //
 // An error that matches ErrLost says that the lock was not held any more, and nothing was touched.
-// After any other error the lock is still held, and Release can be called again. A second call after
-// success fails with ErrReleased.
+// After any other error the lock is still held, and Release can be called again. A second call
+// after success fails with ErrReleased.
 func (l *Lock) Release() error {
 	const op = "release"
 	l.mu.Lock()
@@ -268,8 +271,9 @@ func (l *Lock) end() {
 }
 
 // withdraw gives up a lock that was published but not handed out. While the gate is busy, and this
-// call must not wait or has waited long enough, the record stays locked, so that it honestly reads as
-// alive, and a goroutine removes it as soon as it can, which is the one thing that outlives a call.
+// call must not wait or has waited long enough, the record stays locked, so that it honestly reads
+// as alive, and a goroutine removes it as soon as it can, which is the one thing that outlives a
+// call.
 func (l *Lock) withdraw(wait bool) error {
 	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
 	if wait {
@@ -307,15 +311,16 @@ func (l *Lock) withdrawLater() {
 				return
 			}
 			if !told {
-				l.p.opts.log().Warn("a record that nobody uses cannot be removed yet", "path", l.Path(),
-					"error", err)
+				l.p.opts.log().
+					Warn("a record that nobody uses cannot be removed yet", "path", l.Path(),
+						"error", err)
 			}
 		}
 	}()
 }
 
-// flushLater flushes the record once the tenure has lasted a while. A torn record after a power cut is
-// a nuisance, not a danger, so that short tenures need not pay for it.
+// flushLater flushes the record once the tenure has lasted a while. A torn record after a power cut
+// is a nuisance, not a danger, so that short tenures need not pay for it.
 func (l *Lock) flushLater() {
 	if l.p.opts.Durability != FlushLater || !l.p.fs.Local {
 		return
@@ -335,8 +340,8 @@ const (
 )
 
 // Environ returns the variables for a command that works under this lock, see Inherit: the paths of
-// state and record, the public id, the fence number, and the lease, which is a secret: whoever has it
-// can commit as long as the lock stands.
+// state and record, the public id, the fence number, and the lease, which is a secret: whoever has
+// it can commit as long as the lock stands.
 func (l *Lock) Environ() []string {
 	return []string{
 		EnvState + "=" + l.p.state(),
@@ -347,9 +352,9 @@ func (l *Lock) Environ() []string {
 	}
 }
 
-// Handle returns the descriptor of the record. A child process that inherits it keeps the kernel lock
-// alive, so that nobody takes over while any of it lives, even if this process is killed. It stays
-// valid until Release, which ends the kernel lock for all who inherited it.
+// Handle returns the descriptor of the record. A child process that inherits it keeps the kernel
+// lock alive, so that nobody takes over while any of it lives, even if this process is killed. It
+// stays valid until Release, which ends the kernel lock for all who inherited it.
 func (l *Lock) Handle() uintptr { return l.d.file.Handle() }
 
 // String names the tenure without its secret.

@@ -31,20 +31,21 @@ const (
 // LogEntry is one line of the recovery log. It is written before what it tells of: after a crash
 // there may be an entry for a takeover that did not come about, and a torn last line.
 type LogEntry struct {
-	At           time.Time           `json:"at"`
-	Event        string              `json:"event"`        // see the Event constants
-	RecoveredPID int                 `json:"recoveredPid"` // who had the lock, 0 when not known
-	Reason       string              `json:"reason"`       // reason code of the verdict, or the words of a person
-	Fence        fence.Token         `json:"fence"`        // the number handed out
-	Host         string              `json:"host"`
-	LockID       string              `json:"lockID"` // the tenure that ended
-	By           string              `json:"by"`     // who did it
-	Verdict      identity.Verdict    `json:"verdict"`
-	Evidence     []identity.Evidence `json:"evidence"`
+	At           time.Time `json:"at"`
+	Event        string    `json:"event"`        // see the Event constants
+	RecoveredPID int       `json:"recoveredPid"` // who had the lock, 0 when not known
+	// reason code of the verdict, or the words of a person
+	Reason   string              `json:"reason"`
+	Fence    fence.Token         `json:"fence"` // the number handed out
+	Host     string              `json:"host"`
+	LockID   string              `json:"lockID"` // the tenure that ended
+	By       string              `json:"by"`     // who did it
+	Verdict  identity.Verdict    `json:"verdict"`
+	Evidence []identity.Evidence `json:"evidence"`
 }
 
-// wireEntry reads what this package and record-v2 peers write: only some of the fields, times as text
-// or milliseconds.
+// wireEntry reads what this package and record-v2 peers write: only some of the fields, times as
+// text or milliseconds.
 type wireEntry struct {
 	At           any                 `json:"at"`
 	Event        string              `json:"event"`
@@ -158,8 +159,8 @@ func readTail(f vfs.File, max int64) ([]byte, error) {
 	return content, nil
 }
 
-// lastLoggedFence returns the largest number near the end of the logs. Numbers only grow, so that it is
-// the largest of all unless somebody else wrote there.
+// lastLoggedFence returns the largest number near the end of the logs. Numbers only grow, so that
+// it is the largest of all unless somebody else wrote there.
 func (p *place) lastLoggedFence() (fence.Token, error) {
 	var largest fence.Token
 	for _, name := range []string{p.logName(), p.oldLogName()} {
@@ -186,8 +187,8 @@ func (p *place) loggedFence() (fence.Token, error) {
 	return largest, err
 }
 
-// appendLog writes an entry and flushes it, under the gate. A line that could not be written whole is
-// taken back.
+// appendLog writes an entry and flushes it, under the gate. A line that could not be written whole
+// is taken back.
 func (p *place) appendLog(e LogEntry) error {
 	line, err := json.Marshal(e)
 	if err != nil {

@@ -58,7 +58,8 @@ func (p *place) look() (sighting, error) {
 }
 
 // read looks at the name, opens what stands there without following, waiting or changing anything,
-// reads it and tests the kernel lock. errReplaced says that the name stands for another file by now.
+// reads it and tests the kernel lock. errReplaced says that the name stands for another file by
+// now.
 func (p *place) read() (sighting, error) {
 	name := p.lockName()
 	var s sighting
@@ -196,9 +197,9 @@ func (p *place) judge(s *sighting) error {
 	return nil
 }
 
-// judgeTorn asks whether anybody has a torn record open: the kernel, by a lease, or where it cannot say a
-// scan of all descriptors, for which the file is only pinned, so that several who ask at once are not in
-// each other's way.
+// judgeTorn asks whether anybody has a torn record open: the kernel, by a lease, or where it cannot
+// say a scan of all descriptors, for which the file is only pinned, so that several who ask at once
+// are not in each other's way.
 func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	pin, err := p.dir.Pin(p.lockName())
 	if err != nil {
@@ -222,8 +223,9 @@ func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	return nil
 }
 
-// alone asks the kernel whether nobody else has the torn record open, or somebody has. Behind an overlay
-// the file may be open under another inode, of which the kernel does not speak. Neither: it did not say.
+// alone asks the kernel whether nobody else has the torn record open, or somebody has. Behind an
+// overlay the file may be open under another inode, of which the kernel does not speak. Neither: it
+// did not say.
 func (p *place) alone(s *sighting) (alone, opened bool) {
 	if p.fs.Type.Value == "overlay" {
 		return false, false
@@ -240,8 +242,8 @@ func (p *place) alone(s *sighting) (alone, opened bool) {
 	return err == nil && alone, err == nil && !alone
 }
 
-// nameOpeners finds out who has a torn record open that the kernel says is open: for people, as it takes
-// a scan of all descriptors.
+// nameOpeners finds out who has a torn record open that the kernel says is open: for people, as it
+// takes a scan of all descriptors.
 func (p *place) nameOpeners(s *sighting) {
 	if !s.seen.Opened || s.finding.Verdict != identity.Unknown {
 		return

@@ -20,13 +20,16 @@ func (p *place) next(in Inspection, s sighting) string {
 		} else if why := p.opts.mayRecover(); why != "" {
 			return why + "; to take it over by hand: probate recover " + state
 		}
-		return "nothing by hand: the next acquire takes it over. To do it now: probate recover " + state
+		return "nothing by hand: the next acquire takes it over. " +
+			"To do it now: probate recover " + state
 	case identity.Alive:
 		return "wait for it: probate run --wait 60s " + state + " -- CMD"
 	}
 	switch in.Reason {
 	case identity.NotPermitted:
-		return "look as the owner of " + shellQuote(in.Lock) + " or as root: sudo probate inspect " + state
+		return "look as the owner of " + shellQuote(
+			in.Lock,
+		) + " or as root: sudo probate inspect " + state
 	case identity.RecordNewer:
 		return "use the newer version that wrote it, or, " + ifSure
 	case identity.RecordNotRegular, identity.RecordForeign, identity.RecordTooLarge,

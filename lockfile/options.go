@@ -17,8 +17,8 @@ import (
 // Options say how to acquire and look. The zero value is right for most uses. OnWaiting and
 // OnRecovered are called on the caller's goroutine, OnLost and OnBreach on one of their own.
 type Options struct {
-	// Label is a text for people who look at the lock ("nightly backup"): at most 200 characters, no
-	// control characters. It stands in the record for everybody who may read it.
+	// Label is a text for people who look at the lock ("nightly backup"): at most 200 characters,
+	// no control characters. It stands in the record for everybody who may read it.
 	Label string
 	// ExpectedUntil is shown to people who look at the lock. It is never evidence.
 	ExpectedUntil time.Time
@@ -28,8 +28,8 @@ type Options struct {
 	// SharedFilesystem says what counts on a filesystem that other machines may mount.
 	SharedFilesystem SharedPolicy
 	// WithoutKernelLock accepts a filesystem that has no kernel locks: exclusion then rests on the
-	// exclusive creation of the record alone, a death is only proven through the process number, and
-	// a commit is checked but not one step with takeovers. The record says so.
+	// exclusive creation of the record alone, a death is only proven through the process number,
+	// and a commit is checked but not one step with takeovers. The record says so.
 	WithoutKernelLock bool
 	// WaitUnknown makes Acquire wait for a lock that cannot be judged, as it waits for a living
 	// owner. Without it such a lock is refused after a few looks.
@@ -41,9 +41,9 @@ type Options struct {
 	FreshToken bool
 	// Durability says when the record is flushed.
 	Durability Durability
-	// Mode is the permission of the record, 0600 when zero. Whoever may not read it cannot judge it.
-	// A record that others than its owner may write, beyond this mode and that of the fence, is not
-	// trusted. A new fence and log get it too, besides the mode of the state.
+	// Mode is the permission of the record, 0600 when zero. Whoever may not read it cannot judge
+	// it. A record that others than its owner may write, beyond this mode and that of the fence, is
+	// not trusted. A new fence and log get it too, besides the mode of the state.
 	Mode fs.FileMode
 	// GateWait bounds how long a commit, a release or a takeover waits for the gate when another
 	// process stays in it; 10 s when zero.
@@ -59,8 +59,8 @@ type Options struct {
 	OnRecovered func(Recovered)
 	// OnLost is called once, on a goroutine of its own, when the lock is found lost.
 	OnLost func(error)
-	// OnBreach is called, on a goroutine of its own, when the lock was lost and a record-v2 peer that
-	// ignores the gate has left traces of having taken it.
+	// OnBreach is called, on a goroutine of its own, when the lock was lost and a record-v2 peer
+	// that ignores the gate has left traces of having taken it.
 	OnBreach func(Breach)
 
 	// System is the operating system that facts are read from; nil is the real one. For tests, see
@@ -93,13 +93,13 @@ const (
 	SharedSameBoot
 )
 
-// Durability says when the record is flushed. A lock is worth nothing after a power cut; what counts
-// is that a torn record does not need a person. Fence and log are always flushed.
+// Durability says when the record is flushed. A lock is worth nothing after a power cut; what
+// counts is that a torn record does not need a person. Fence and log are always flushed.
 type Durability int
 
 const (
-	// FlushLater flushes the record in the background once a tenure has lasted a few milliseconds, on
-	// a local filesystem, and before it is published elsewhere.
+	// FlushLater flushes the record in the background once a tenure has lasted a few milliseconds,
+	// on a local filesystem, and before it is published elsewhere.
 	FlushLater Durability = iota
 	// FlushFirst flushes the record, and the directory, before Acquire returns.
 	FlushFirst
@@ -129,7 +129,10 @@ func (o Options) validate() error {
 		}
 	}
 	if o.Mode&^fs.ModePerm != 0 || o.Mode != 0 && o.Mode&0o600 != 0o600 {
-		return fmt.Errorf("Options.Mode %#o must be permission bits with 0600 among them", uint32(o.Mode))
+		return fmt.Errorf(
+			"Options.Mode %#o must be permission bits with 0600 among them",
+			uint32(o.Mode),
+		)
 	}
 	if y := o.ExpectedUntil.UTC().Year(); !o.ExpectedUntil.IsZero() && (y < 1 || y > 9999) {
 		return fmt.Errorf("Options.ExpectedUntil is in the year %d, which a record cannot hold", y)

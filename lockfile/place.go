@@ -17,13 +17,14 @@ import (
 
 // What is appended to the name of the state for the files beside it.
 const (
-	lockSuffix    = ".lock"
-	fenceSuffix   = ".fence"
-	logSuffix     = ".recovery.log"
-	oldLogSuffix  = ".recovery.log.1"
-	markerInfix   = ".recovered-"
-	brokenInfix   = ".lock.broken-"
-	claimInfix    = ".lock.recovering." // record-v2 peers rename a lock to this while they recover it
+	lockSuffix   = ".lock"
+	fenceSuffix  = ".fence"
+	logSuffix    = ".recovery.log"
+	oldLogSuffix = ".recovery.log.1"
+	markerInfix  = ".recovered-"
+	brokenInfix  = ".lock.broken-"
+	// record-v2 peers rename a lock to this while they recover it
+	claimInfix    = ".lock.recovering."
 	tempSuffix    = ".tmp"
 	tempHex       = 16
 	markerHex     = 24
@@ -58,9 +59,18 @@ func openPlace(op, path string, opts Options) (*place, error) {
 // openPlaceAt is openPlace for a path that is resolved. path is the one to speak of.
 func openPlaceAt(op, path, dirname, base string, opts Options) (*place, error) {
 	if n := len(base) + longestSuffix; n > nameMax {
-		return nil, &Error{Op: op, Path: path, Step: "check the name", Next: "choose a shorter name",
-			Err: fmt.Errorf("%w: the files beside it would have names of %d bytes, at most %d are possible",
-				errNameTooLong, n, nameMax)}
+		return nil, &Error{
+			Op:   op,
+			Path: path,
+			Step: "check the name",
+			Next: "choose a shorter name",
+			Err: fmt.Errorf(
+				"%w: the files beside it would have names of %d bytes, at most %d are possible",
+				errNameTooLong,
+				n,
+				nameMax,
+			),
+		}
 	}
 	dir, err := opts.fileSystem().OpenDir(dirname)
 	if err != nil {
@@ -85,7 +95,8 @@ func (p *place) lockName() string   { return p.base + lockSuffix }
 func (p *place) fenceName() string  { return p.base + fenceSuffix }
 func (p *place) logName() string    { return p.base + logSuffix }
 func (p *place) oldLogName() string { return p.base + oldLogSuffix }
-func (p *place) tempName() string   { return p.lockName() + "." + randomHex(tempHex/2) + tempSuffix }
+
+func (p *place) tempName() string { return p.lockName() + "." + randomHex(tempHex/2) + tempSuffix }
 func (p *place) path(name string) string {
 	return filepath.Join(p.dir.Path(), name)
 }
@@ -103,8 +114,9 @@ func (p *place) isTemp(name string) bool {
 // isOwn recognizes the files beside the state that belong to its lock.
 func (p *place) isOwn(name string) bool {
 	rest, ok := strings.CutPrefix(name, p.base)
-	return ok && (rest == lockSuffix || rest == fenceSuffix || rest == logSuffix || rest == oldLogSuffix ||
-		strings.HasPrefix(rest, markerInfix) || strings.HasPrefix(rest, lockSuffix+"."))
+	return ok &&
+		(rest == lockSuffix || rest == fenceSuffix || rest == logSuffix || rest == oldLogSuffix ||
+			strings.HasPrefix(rest, markerInfix) || strings.HasPrefix(rest, lockSuffix+"."))
 }
 
 // markerName tells record-v2 peers that the tenure of that lease was recovered.
@@ -136,14 +148,15 @@ func (p *place) fenceOptions() fence.Options {
 		TempName:          p.tempName,
 		WithoutKernelLock: p.opts.WithoutKernelLock,
 		Repaired: func(was string, now fence.Token) {
-			p.opts.log().Warn("fence repaired", "path", p.path(p.fenceName()), "was", was, "now", now)
+			p.opts.log().
+				Warn("fence repaired", "path", p.path(p.fenceName()), "was", was, "now", now)
 		},
 	}
 }
 
 // inherited returns mode and owner for fence and log: the state's, else 0600 and the directory's
-// owner. Whoever may write the record, by Options.Mode, takes part and may write them too. Owners are -1,
-// for "leave it", unless this process may give files away.
+// owner. Whoever may write the record, by Options.Mode, takes part and may write them too. Owners
+// are -1, for "leave it", unless this process may give files away.
 func (p *place) inherited() (mode fs.FileMode, uid, gid int) {
 	mode, uid, gid = defaultMode, -1, -1
 	for _, class := range []fs.FileMode{0o060, 0o006} {
@@ -181,8 +194,8 @@ func (p *place) fileID(info vfs.Info) identity.FileID {
 	return identity.FileID{FS: known(p.fs.Type), ID: known(p.fs.ID), Inode: info.Inode}
 }
 
-// holdGate takes the gate: the kernel lock of the fence, which excludes every takeover, break, commit
-// and release of others. It waits no longer than Options.GateWait and the context.
+// holdGate takes the gate: the kernel lock of the fence, which excludes every takeover, break,
+// commit and release of others. It waits no longer than Options.GateWait and the context.
 func (p *place) holdGate(ctx context.Context, op string) (fence.Gate, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, p.opts.gateWait(),
 		fmt.Errorf("it was held for %v", p.opts.gateWait()))
@@ -216,7 +229,8 @@ func (p *place) gateFailed(op string, err error) error {
 	return p.failed(op, "take the gate", p.fenceName(), err)
 }
 
-// whoHoldsGate names the processes that have the fence file open with a lock, as far as can be seen.
+// whoHoldsGate names the processes that have the fence file open with a lock, as far as can be
+// seen.
 func (p *place) whoHoldsGate() string {
 	f, err := p.dir.Open(p.fenceName(), vfs.Read)
 	if err != nil {

@@ -22,8 +22,8 @@ func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The counter moves only under a takeover or break. One that went on while this record was being
-	// published may have thought this lock's name free: begin again.
+	// The counter moves only under a takeover or break. One that went on while this record was
+	// being published may have thought this lock's name free: begin again.
 	now, err := p.counter.Current()
 	if err == nil && now == token {
 		lock.flushLater()
@@ -69,8 +69,8 @@ func (p *place) acquireFresh(ctx context.Context, wait bool) (*Lock, error) {
 	return lock, nil
 }
 
-// publish makes a record with that number and gives it its name. withdraw is how to take one back that has
-// its name and cannot be handed out.
+// publish makes a record with that number and gives it its name. withdraw is how to take one back
+// that has its name and cannot be handed out.
 func (p *place) publish(token fence.Token, withdraw func(*Lock) error) (*Lock, error) {
 	lock, err := p.publishDraft(token, false, withdraw)
 	if errors.Is(err, errNeedsName) {
@@ -79,7 +79,11 @@ func (p *place) publish(token fence.Token, withdraw func(*Lock) error) (*Lock, e
 	return lock, err
 }
 
-func (p *place) publishDraft(token fence.Token, named bool, withdraw func(*Lock) error) (*Lock, error) {
+func (p *place) publishDraft(
+	token fence.Token,
+	named bool,
+	withdraw func(*Lock) error,
+) (*Lock, error) {
 	d, err := p.newDraft(opAcquire, token, named)
 	if err != nil {
 		return nil, err
@@ -102,9 +106,9 @@ func (p *place) publishDraft(token fence.Token, named bool, withdraw func(*Lock)
 	}
 }
 
-// openFence reads the counter. One that is missing or damaged is made or repaired under the gate, and
-// so is one that is below the recovery log when this process reads it for the first time: somebody put
-// an old file back.
+// openFence reads the counter. One that is missing or damaged is made or repaired under the gate,
+// and so is one that is below the recovery log when this process reads it for the first time:
+// somebody put an old file back.
 func (p *place) openFence(ctx context.Context, wait bool) (fence.Token, error) {
 	info, err := p.dir.Stat(p.fenceName())
 	if err == nil && info.Mode.IsRegular() {

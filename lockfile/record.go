@@ -112,7 +112,9 @@ func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Fi
 	}
 	r := &record{
 		V: ptr[int64](recordVersion), Lease: newLease(), Owner: processOwner(),
-		PID: ptr(int64(self.PID)), ProcessStart: ptr(epochMilli(started)), HostID: recordHostID(host),
+		PID: ptr(
+			int64(self.PID),
+		), ProcessStart: ptr(epochMilli(started)), HostID: recordHostID(host),
 		BootStart: ptr(epochMilli(boot)), Fence: ptr(int64(token)), CreatedAt: formatTime(now),
 		Program: labelled(programName()), Host: labelled(known(host.Machine.Host)),
 		Label: opts.Label, created: now,
@@ -188,9 +190,9 @@ func legacyHostID(host probe.Host) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// recordHostID is the hostId to write. A process number of another pid namespace than the initial one
-// means nothing to a legacy peer outside, which cannot know: a salt makes it see another machine and
-// keep its hands off.
+// recordHostID is the hostId to write. A process number of another pid namespace than the initial
+// one means nothing to a legacy peer outside, which cannot know: a salt makes it see another
+// machine and keep its hands off.
 func recordHostID(host probe.Host) string {
 	if host.OS != "linux" || host.Namespaces.PIDInitial.Known && host.Namespaces.PIDInitial.Value {
 		return legacyHostID(host)

@@ -11,9 +11,10 @@ import (
 
 const opWrite = "write"
 
-// replacement is the new content of a file, under a temporary name beside it. The temporary is named
-// like those of the lock (of the one that is held where the file lies in its directory, of the file's
-// own otherwise) and holds a kernel lock, so that one that a crash leaves is swept like them.
+// replacement is the new content of a file, under a temporary name beside it. The temporary is
+// named like those of the lock (of the one that is held where the file lies in its directory, of
+// the file's own otherwise) and holds a kernel lock, so that one that a crash leaves is swept like
+// them.
 type replacement struct {
 	p    *place // of the file that is replaced
 	dir  vfs.Dir

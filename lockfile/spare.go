@@ -11,17 +11,18 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// spare is one descriptor kept in reserve for the whole process: who has used up all others must still
-// be able to release, which needs the gate open.
+// spare is one descriptor kept in reserve for the whole process: who has used up all others must
+// still be able to release, which needs the gate open.
 var spare struct {
 	sync.Mutex
 	dir     vfs.Dir
 	started bool // the runtime has its descriptors
 }
 
-// keepSpare opens the reserve, at an acquire, when descriptors are still to be had. The first time it
-// also makes the Go runtime take the two descriptors that its timers and random numbers need, and fails
-// when they are not to be had: asked for later, the runtime would end the whole program instead.
+// keepSpare opens the reserve, at an acquire, when descriptors are still to be had. The first time
+// it also makes the Go runtime take the two descriptors that its timers and random numbers need,
+// and fails when they are not to be had: asked for later, the runtime would end the whole program
+// instead.
 func keepSpare() error {
 	spare.Lock()
 	defer spare.Unlock()
@@ -65,17 +66,17 @@ func openPlaceToChange(op, path string, opts Options) (*place, error) {
 	return p, nil
 }
 
-// openSpare fails when there is no descriptor to keep: then a release may fail where it might have worked.
-// Through vfs, for package os would start the runtime's poller, which ends the program when it gets no
-// descriptor of its own.
+// openSpare fails when there is no descriptor to keep: then a release may fail where it might have
+// worked. Through vfs, for package os would start the runtime's poller, which ends the program when
+// it gets no descriptor of its own.
 func openSpare() {
 	if dir, err := vfs.OS().OpenDir(string(filepath.Separator)); err == nil {
 		spare.dir = dir
 	}
 }
 
-// holdGateSpared is holdGate for a release, with the reserve given up when no descriptor is left. done
-// must be called after the release.
+// holdGateSpared is holdGate for a release, with the reserve given up when no descriptor is left.
+// done must be called after the release.
 func (p *place) holdGateSpared(op string) (gate fence.Gate, done func(), err error) {
 	gate, err = p.holdGate(context.Background(), op)
 	if !isErrno(err, syscall.EMFILE, syscall.ENFILE) {

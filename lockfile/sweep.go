@@ -74,8 +74,8 @@ var leftovers struct {
 }
 
 // sweepOnce removes what crashed processes left of this lock, when this process acquires it for the
-// first time. A directory is read once for all locks in it. It never waits and never fails: what stays
-// is swept another time.
+// first time. A directory is read once for all locks in it. It never waits and never fails: what
+// stays is swept another time.
 func (p *place) sweepOnce() {
 	info, err := p.dir.Self()
 	if err != nil {
@@ -135,8 +135,8 @@ func (p *place) findLeftovers() map[string]bool {
 }
 
 // sweep removes, under the gate, temporaries whose kernel lock is free and our own markers that are
-// older than markerLife. A temporary whose maker has created it but not locked it yet is swept too: the
-// maker sees that at publish and starts again.
+// older than markerLife. A temporary whose maker has created it but not locked it yet is swept too:
+// the maker sees that at publish and starts again.
 func (p *place) sweep() {
 	names, err := p.dir.Names()
 	if err != nil {
@@ -191,7 +191,10 @@ func (p *place) markedAt(name string) (made time.Time, ours bool) {
 	if err != nil {
 		return time.Time{}, false
 	}
-	at, ours := strings.CutPrefix(strings.TrimSpace(string(content)), strings.TrimSpace(markerPrefix))
+	at, ours := strings.CutPrefix(
+		strings.TrimSpace(string(content)),
+		strings.TrimSpace(markerPrefix),
+	)
 	made, _ = time.Parse(time.RFC3339, strings.TrimSpace(at)) // torn: very old
 	return made, ours
 }

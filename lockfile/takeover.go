@@ -24,10 +24,10 @@ type takeoverRequest struct {
 // takeover puts a record of this process in the place of the judged one, with the gate held: see
 // DESIGN.md. errMoved says that something else stands there by now, and nothing was changed.
 //
-// The order is what makes a crash at any point harmless: nothing is logged before everything that can
-// fail for want of space is on the disk; the log is flushed before the counter, so that no number in
-// use is above the log's; the counter is flushed before the exchange, so that an owner that was
-// overtaken is refused from then on.
+// The order is what makes a crash at any point harmless: nothing is logged before everything that
+// can fail for want of space is on the disk; the log is flushed before the counter, so that no
+// number in use is above the log's; the counter is flushed before the exchange, so that an owner
+// that was overtaken is refused from then on.
 func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err error) {
 	s, err := p.judgeAgain(req)
 	if err != nil {
@@ -46,7 +46,12 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 		token = max(token, fence.Token(*s.record.Fence))
 	}
 	if token++; token > fence.Max {
-		return nil, p.failed(req.op, "choose the next fence number", p.fenceName(), fence.ErrTooLarge)
+		return nil, p.failed(
+			req.op,
+			"choose the next fence number",
+			p.fenceName(),
+			fence.ErrTooLarge,
+		)
 	}
 
 	d, err := p.newDraft(req.op, token, true)
@@ -117,8 +122,8 @@ func (p *place) judgeAgain(req takeoverRequest) (sighting, error) {
 }
 
 // replace puts the draft at S.lock and returns the name under which the old file lies now, "" when
-// there is none any more. errMoved says that another file than the judged one stood there, and stands
-// there again.
+// there is none any more. errMoved says that another file than the judged one stood there, and
+// stands there again.
 func (p *place) replace(d *draft, s sighting) (old string, err error) {
 	lock := p.lockName()
 	err = p.dir.Exchange(d.temp, lock)
@@ -126,7 +131,8 @@ func (p *place) replace(d *draft, s sighting) (old string, err error) {
 	case err == nil:
 		return p.afterExchange(d, s)
 	case errors.Is(err, fs.ErrNotExist):
-		// The name is free: somebody removed the dead file. (Or swept the draft: then publish says so.)
+		// The name is free: somebody removed the dead file. (Or swept the draft: then publish says
+		// so.)
 		return "", p.publishFor(d)
 	case !errors.Is(err, errors.ErrUnsupported):
 		return "", err
@@ -166,12 +172,16 @@ func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
 	}
 	if err := p.dir.Exchange(caught, p.lockName()); err != nil {
 		d.temp = ""
-		return "", fmt.Errorf("give a record back that is another one than judged (it lies at %s): %w",
-			p.path(caught), err)
+		return "", fmt.Errorf(
+			"give a record back that is another one than judged (it lies at %s): %w",
+			p.path(caught),
+			err,
+		)
 	}
 	info, err := p.dir.Stat(caught)
 	if err == nil && info.SameFile(d.info) {
-		return "", instead(errMoved, unread) // the draft has its name again, and is discarded under it
+		// the draft has its name again, and is discarded under it
+		return "", instead(errMoved, unread)
 	}
 	d.temp = ""
 	if err != nil {
@@ -200,8 +210,8 @@ func (p *place) putBack(from, to string) error {
 	return errMoved
 }
 
-// isJudged reports whether the file at name is the judged one, with the judged bytes. An error says that
-// this could not be found out.
+// isJudged reports whether the file at name is the judged one, with the judged bytes. An error says
+// that this could not be found out.
 func (p *place) isJudged(name string, s sighting) (bool, error) {
 	info, err := p.dir.Stat(name)
 	if err != nil {
@@ -241,9 +251,9 @@ func (p *place) dispose(old string, s sighting) (saved string) {
 }
 
 // Recover takes the lock over and releases it, if its owner is provably gone, whatever
-// Options.Recovery says, but not against PROBATE_RECOVERY=off. It returns nil, nil when there was nothing to recover, and a *BusyError when
-// the owner lives or cannot be judged. It waits for nothing but the gate, until ctx ends and at most
-// Options.GateWait.
+// Options.Recovery says, but not against PROBATE_RECOVERY=off. It returns nil, nil when there was
+// nothing to recover, and a *BusyError when the owner lives or cannot be judged. It waits for
+// nothing but the gate, until ctx ends and at most Options.GateWait.
 func Recover(ctx context.Context, path string, opts Options) (*Recovered, error) {
 	const op = "recover"
 	p, err := openPlaceToChange(op, path, opts)
@@ -275,8 +285,11 @@ func Recover(ctx context.Context, path string, opts Options) (*Recovered, error)
 		if err := p.probesAreSane(); err != nil {
 			return nil, p.busy(op, s, err)
 		}
-		lock, err := p.takeoverAndRelease(ctx, takeoverRequest{op: op, event: EventTakeover, judged: s,
-			by: p.thisProcess()})
+		lock, err := p.takeoverAndRelease(
+			ctx,
+			takeoverRequest{op: op, event: EventTakeover, judged: s,
+				by: p.thisProcess()},
+		)
 		if errors.Is(err, errMoved) {
 			continue
 		}

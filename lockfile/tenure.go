@@ -13,7 +13,8 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// tenure is what a Lock and an Inherited have in common: the right to commit while the record stands.
+// tenure is what a Lock and an Inherited have in common: the right to commit while the record
+// stands.
 type tenure struct {
 	p         *place
 	token     fence.Token
@@ -38,7 +39,12 @@ func (t *tenure) describe() string {
 
 func (t *tenure) fenced(op string, now fence.Token) error {
 	return &Error{Op: op, Path: t.p.state(), Step: "compare the fence",
-		Err:  fmt.Errorf("%w (this tenure has number %d, the counter is at %d)", ErrFenced, t.token, now),
+		Err: fmt.Errorf(
+			"%w (this tenure has number %d, the counter is at %d)",
+			ErrFenced,
+			t.token,
+			now,
+		),
 		Next: "see probate log " + shellQuote(t.p.state())}
 }
 
@@ -103,14 +109,14 @@ func (t *tenure) compare(op string, now fence.Token) error {
 	return nil
 }
 
-// Commit runs fn, which makes a change visible (typically one rename), while nobody can take over or
-// break the lock, and only if it is still held. ctx bounds the wait for the gate, besides
+// Commit runs fn, which makes a change visible (typically one rename), while nobody can take over
+// or break the lock, and only if it is still held. ctx bounds the wait for the gate, besides
 // Options.GateWait. The directory of the state is flushed afterwards.
 //
-// An error of fn is returned as it is. ErrLost (ErrFenced) says that fn was not run; ErrUnsure that it
-// was, but the lock is found lost after it (a record-v2 peer took the record away meanwhile), or that
-// the directory could not be flushed. Keep fn short: everybody who commits, releases or takes over
-// waits for it, and so does a commit, a write or a release inside fn: for itself.
+// An error of fn is returned as it is. ErrLost (ErrFenced) says that fn was not run; ErrUnsure that
+// it was, but the lock is found lost after it (a record-v2 peer took the record away meanwhile), or
+// that the directory could not be flushed. Keep fn short: everybody who commits, releases or takes
+// over waits for it, and so does a commit, a write or a release inside fn: for itself.
 func (t *tenure) Commit(ctx context.Context, fn func() error) error {
 	return t.commit(ctx, "commit", t.p.dir, fn)
 }
@@ -121,7 +127,8 @@ func (t *tenure) commit(ctx context.Context, op string, dir vfs.Dir, fn func() e
 	}
 	if err := t.commitUnderGate(ctx, op, fn); err != nil {
 		if ended := t.mayCommit(); errors.Is(ended, ErrReleased) && !errors.Is(err, ErrLost) {
-			return during(op, ended) // Release was faster, and took away what this call would have used
+			// Release was faster, and took away what this call would have used
+			return during(op, ended)
 		}
 		return err
 	}
@@ -154,11 +161,12 @@ func (t *tenure) commitUnderGate(ctx context.Context, op string, fn func() error
 	return nil
 }
 
-// WriteFile replaces the content of path: atomically, so that readers see the old or the new content
-// and nothing between; durably, unless Options.Durability is FlushNever; and fenced, so that after a
-// loss it is refused and nothing changes. Errors are those of Commit. path is usually the state
-// itself. A new file gets exactly perm; one that exists keeps its permission bits, and its owner where
-// this process may give files away. If path is a symbolic link, the file that it names is replaced.
+// WriteFile replaces the content of path: atomically, so that readers see the old or the new
+// content and nothing between; durably, unless Options.Durability is FlushNever; and fenced, so
+// that after a loss it is refused and nothing changes. Errors are those of Commit. path is usually
+// the state itself. A new file gets exactly perm; one that exists keeps its permission bits, and
+// its owner where this process may give files away. If path is a symbolic link, the file that it
+// names is replaced.
 func (t *tenure) WriteFile(path string, data []byte, perm fs.FileMode) error {
 	_, err := t.WriteFrom(path, bytes.NewReader(data), perm)
 	return err

@@ -48,7 +48,10 @@ func readBootID(proc procFS) (string, error) {
 	}
 	m, ok := mountByID(mounts, number)
 	if !ok {
-		return "", fmt.Errorf("cannot find out what is mounted there: no mount %d in mountinfo", number)
+		return "", fmt.Errorf(
+			"cannot find out what is mounted there: no mount %d in mountinfo",
+			number,
+		)
 	}
 	if !m.inPlace() {
 		return "", fmt.Errorf("%w: %s of a %s filesystem is mounted on %s", ErrNotGenuine, m.root,

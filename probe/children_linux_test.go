@@ -42,7 +42,9 @@ func needsRoot(t *testing.T) {
 const nobody = 65534
 
 func asNobody(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: nobody, Gid: nobody},
+	}
 }
 
 // in starts a child in new namespaces.

@@ -58,7 +58,14 @@ func TestErrnos(t *testing.T) {
 				want = probe.Missing
 			}
 			if p.Presence != want {
-				t.Errorf("%s, pidfd_open %v: %v, want %v: %+v", who, open, p.Presence, want, p.Readings)
+				t.Errorf(
+					"%s, pidfd_open %v: %v, want %v: %+v",
+					who,
+					open,
+					p.Presence,
+					want,
+					p.Readings,
+				)
 			}
 			for _, kill := range all {
 				p := probe.NewFaulty(&probe.Faults{PIDFDOpen: open, Kill: kill}).Process(pid)
@@ -67,7 +74,14 @@ func TestErrnos(t *testing.T) {
 					want = probe.Running // somebody else's, and /proc can be read
 				}
 				if p.Presence != want {
-					t.Errorf("%s, pidfd_open %v, kill %v: %v, want %v", who, open, kill, p.Presence, want)
+					t.Errorf(
+						"%s, pidfd_open %v, kill %v: %v, want %v",
+						who,
+						open,
+						kill,
+						p.Presence,
+						want,
+					)
 				}
 			}
 		}
@@ -202,7 +216,8 @@ func TestRaces(t *testing.T) {
 				p := probe.Real().Process(pid)
 				if p.Start.Known && p.PIDFD.Known {
 					key := fmt.Sprint(pid, p.Start.Value)
-					if old, loaded := pids[i].LoadOrStore(key, p.PIDFD.Value); loaded && old != p.PIDFD.Value {
+					if old, loaded := pids[i].LoadOrStore(key, p.PIDFD.Value); loaded &&
+						old != p.PIDFD.Value {
 						t.Errorf("process %s has the pidfds %v and %v", key, old, p.PIDFD.Value)
 					}
 				}

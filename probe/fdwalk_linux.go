@@ -109,8 +109,8 @@ func (w *fdWalk) process(pid int) {
 			return
 		}
 	}
-	// Threads nearly always share one table. A table that was looked through and is shared later was
-	// shared before, because tables are never joined: so look first and compare afterwards.
+	// Threads nearly always share one table. A table that was looked through and is shared later
+	// was shared before, because tables are never joined: so look first and compare afterwards.
 	var tables []int
 	for _, tid := range tids {
 		if tid == pid && st.deadLeader() || sharesTable(tid, tables) {
@@ -140,7 +140,15 @@ const kcmpFiles = 2
 // Where kcmp is not there or not allowed it says no, which only costs time.
 func sharesTable(tid int, tables []int) bool {
 	return slices.ContainsFunc(tables, func(other int) bool {
-		order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(other), uintptr(tid), kcmpFiles, 0, 0, 0)
+		order, _, errno := unix.Syscall6(
+			unix.SYS_KCMP,
+			uintptr(other),
+			uintptr(tid),
+			kcmpFiles,
+			0,
+			0,
+			0,
+		)
 		return errno == 0 && order == 0
 	})
 }

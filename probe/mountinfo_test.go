@@ -28,8 +28,9 @@ func TestParseMountLine(t *testing.T) {
 
 func TestMountInPlace(t *testing.T) {
 	for line, want := range map[string]bool{
-		"1 1 0:1 / /proc rw - proc proc rw":                                                 true,
-		"1 1 0:1 /sys /proc/sys ro - proc proc rw":                                          true, // docker
+		"1 1 0:1 / /proc rw - proc proc rw": true,
+		// docker
+		"1 1 0:1 /sys /proc/sys ro - proc proc rw":                                          true,
 		"1 1 0:1 /sys/kernel/random/boot_id /proc/sys/kernel/random/boot_id ro - proc p rw": true,
 		"1 1 0:1 /sys/kernel/random/uuid /proc/sys/kernel/random/boot_id rw - proc proc rw": false,
 		"1 1 0:1 / /proc/sys/kernel/random/boot_id rw - proc proc rw":                       false,
@@ -94,14 +95,19 @@ func TestParseFDInfo(t *testing.T) {
 		"lock:\t1: LEASE  ACTIVE    READ 1 08:01:1 0 EOF\n":  false,
 		"lock:\t\n": false, "": false, "mnt_id:\tx\nflags:\t9\n": false,
 	} {
-		if got := parseFDInfo([]byte(text)); got.locked != locked || got.flagsOK || got.mount != -1 {
+		if got := parseFDInfo([]byte(text)); got.locked != locked || got.flagsOK ||
+			got.mount != -1 {
 			t.Errorf("%q: got %+v", text, got)
 		}
 	}
 }
 
 func FuzzParseFDInfo(f *testing.F) {
-	f.Add([]byte("pos:\t0\nflags:\t02\nmnt_id:\t24\nlock:\t1: FLOCK  ADVISORY  WRITE 1 08:01:1 0 EOF\n"))
+	f.Add(
+		[]byte(
+			"pos:\t0\nflags:\t02\nmnt_id:\t24\nlock:\t1: FLOCK  ADVISORY  WRITE 1 08:01:1 0 EOF\n",
+		),
+	)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if info := parseFDInfo(text); info.mount < -1 {
 			t.Errorf("%q: %+v", text, info)

@@ -79,7 +79,10 @@ func TestPIDNamespaceWithOwnProc(t *testing.T) {
 		t.Errorf("host: %+v", h)
 	}
 	for _, question := range []string{"openers /etc/passwd", "nested 1"} {
-		if f := v.found(question); !strings.Contains(f.Incomplete, "not the initial pid namespace") {
+		if f := v.found(question); !strings.Contains(
+			f.Incomplete,
+			"not the initial pid namespace",
+		) {
 			t.Errorf("%s: %+v", question, f)
 		}
 	}
@@ -147,7 +150,8 @@ func TestHidePID(t *testing.T) {
 				p := v.process(owner.PID())
 				presence := "running"
 				if len(args) > 3 {
-					presence = "unknown" // kill says that something is there, /proc does not say what
+					// kill says that something is there, /proc does not say what
+					presence = "unknown"
 				}
 				if p.Presence != presence || p.Start.known() {
 					t.Errorf("%v: %+v", args, p)

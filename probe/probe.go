@@ -69,7 +69,7 @@ func (f Fact[T]) MarshalJSON() ([]byte, error) {
 // never derived from the wall clock, and two values mean the same only if they are equal and of one
 // kind. The zero Start is not valid.
 //
-//	ticks:<n>           Linux: clock ticks (10 ms) since boot, field 22 of /proc/<pid>/stat, as seen
+//	ticks:<n>           Linux: clock ticks (10 ms) since boot, field 22 of /proc/<pid>/stat, as
 //	                    from a time namespace
 //	usec:<sec>.<usec>   macOS: p_starttime of the process table
 //	filetime:<n>        Windows: creation time, 100 ns units since 1601
@@ -87,8 +87,8 @@ func (s Start) Kind() string {
 	return kind
 }
 
-// Valid reports whether s is a kind, a colon, and a canonical decimal value (usec: two, with a dot).
-// Kinds that this version does not know are valid too: they are only equal to themselves.
+// Valid reports whether s is a kind, a colon, and a canonical decimal value (usec: two, with a
+// dot). Kinds that this version does not know are valid too: they are only equal to themselves.
 func (s Start) Valid() bool {
 	kind, value, ok := strings.Cut(string(s), ":")
 	if !ok || kind == "" || value == "" || len(s) > 64 {
@@ -124,10 +124,13 @@ type Presence int
 
 const (
 	PresenceUnknown Presence = iota // could not be found out; Readings say why
-	Running                         // a process has the number and has not exited; stopped and frozen count
-	Exited                          // the process has exited and no thread of it runs; not reaped yet
-	Missing                         // the kernel knows no such process
-	ThreadOnly                      // the number belongs to a thread that is not the leader of its process
+	// a process has the number and has not exited; stopped and frozen count
+	Running
+	// the process has exited and no thread of it runs; not reaped yet
+	Exited
+	Missing // the kernel knows no such process
+	// the number belongs to a thread that is not the leader of its process
+	ThreadOnly
 )
 
 // String returns "unknown", "running", "exited", "missing" or "thread-only".
@@ -159,36 +162,42 @@ type Reading struct {
 
 // Process is what the kernel says about one process number at one moment. Nothing in it is cached.
 type Process struct {
-	PID       int             `json:"pid"`
-	Presence  Presence        `json:"presence"`
-	Readings  []Reading       `json:"readings,omitempty"`
-	State     Fact[string]    `json:"state"`     // running, sleeping, disk-sleep, stopped, traced, zombie, dead, idle, parked
-	Threads   Fact[int]       `json:"threads"`   // number of threads
-	Start     Fact[Start]     `json:"start"`     // exact, see Start
-	PIDFD     Fact[uint64]    `json:"pidfd"`     // Linux ≥ 6.9, 64-bit: inode of its pidfd, unique for the boot
-	Name      Fact[string]    `json:"name"`      // the kernel's short name; display only
-	StartedAt Fact[time.Time] `json:"startedAt"` // wall time; moves with clock steps: display and legacy fields only
+	PID      int       `json:"pid"`
+	Presence Presence  `json:"presence"`
+	Readings []Reading `json:"readings,omitempty"`
+	// running, sleeping, disk-sleep, stopped, traced, zombie, dead, idle, parked
+	State   Fact[string] `json:"state"`
+	Threads Fact[int]    `json:"threads"` // number of threads
+	Start   Fact[Start]  `json:"start"`   // exact, see Start
+	// Linux ≥ 6.9, 64-bit: inode of its pidfd, unique for the boot
+	PIDFD Fact[uint64] `json:"pidfd"`
+	Name  Fact[string] `json:"name"` // the kernel's short name; display only
+	// wall time; moves with clock steps: display and legacy fields only
+	StartedAt Fact[time.Time] `json:"startedAt"`
 }
 
 // Boot identifies one run of the kernel.
 type Boot struct {
-	ID        Fact[string]    `json:"id"`        // valid and genuine, or unknown
-	StartedAt Fact[time.Time] `json:"startedAt"` // wall time; moves with clock steps: display and legacy fields only
+	ID Fact[string] `json:"id"` // valid and genuine, or unknown
+	// wall time; moves with clock steps: display and legacy fields only
+	StartedAt Fact[time.Time] `json:"startedAt"`
 }
 
 // Machine identifies the computer, as far as it can be. It is never evidence: images are cloned.
 type Machine struct {
-	ID     Fact[string] `json:"id"`   // validated
-	Legacy string       `json:"-"`    // the raw text that record-v2 peers in other languages read, "" when none
+	ID Fact[string] `json:"id"` // validated
+	// the raw text that record-v2 peers in other languages read, "" when none
+	Legacy string       `json:"-"`
 	Host   Fact[string] `json:"host"` // host name: a label
 }
 
 // Namespaces are the Linux namespaces that decide what a process number and a start value mean. A
 // kernel that has no such namespaces gives an unknown fact with errors.ErrUnsupported.
 type Namespaces struct {
-	PID        Fact[uint64] `json:"pid"`        // inode of the pid namespace
-	Time       Fact[uint64] `json:"time"`       // inode of the time namespace
-	PIDInitial Fact[bool]   `json:"pidInitial"` // the pid namespace is the one of the machine's init
+	PID  Fact[uint64] `json:"pid"`  // inode of the pid namespace
+	Time Fact[uint64] `json:"time"` // inode of the time namespace
+	// the pid namespace is the one of the machine's init
+	PIDInitial Fact[bool] `json:"pidInitial"`
 }
 
 // Host is what this process can say about the kernel that it runs on.
@@ -223,18 +232,21 @@ type Opener struct {
 type Openers struct {
 	Found []Opener
 	// Incomplete is nil only when every descriptor of every thread of every process could be read,
-	// from the initial pid namespace. Descriptors that can neither read nor write (O_PATH) do not count.
+	// from the initial pid namespace. Descriptors that can neither read nor write (O_PATH) do not
+	// count.
 	Incomplete error
 }
 
-// Nested is the answer to "which processes in pid namespaces below this one have this number there?".
+// Nested is the answer to "which processes in pid namespaces below this one have this number
+// there?".
 type Nested struct {
-	Found      []Process // with the facts that could be read; PID is the number in this namespace
-	Incomplete error     // nil only when every process could be looked at, from the initial pid namespace
+	Found []Process // with the facts that could be read; PID is the number in this namespace
+	// nil only when every process could be looked at, from the initial pid namespace
+	Incomplete error
 }
 
-// System is the operating system as the packages above see it. The real one is Real; probetest has a
-// scripted one. Implementations are safe for concurrent use.
+// System is the operating system as the packages above see it. The real one is Real; probetest has
+// a scripted one. Implementations are safe for concurrent use.
 type System interface {
 	// Self returns the calling process. What cannot change is read once.
 	Self() Process
@@ -248,8 +260,8 @@ type System interface {
 	// Openers scans for processes that have the file open that handle refers to. The descriptor
 	// handle itself does not count; any other one of the calling process does.
 	Openers(handle uintptr) Openers
-	// Nested scans for processes whose own pid namespace lies below this one and who have number pid
-	// there.
+	// Nested scans for processes whose own pid namespace lies below this one and who have number
+	// pid there.
 	Nested(pid int) Nested
 }
 

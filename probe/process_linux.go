@@ -40,9 +40,9 @@ func (s *linuxSystem) Process(pid int) Process {
 // look asks about pid once. settled is false when the answers may belong to two processes that had
 // the number one after the other.
 func (s *linuxSystem) look(pid int) (p Process, settled bool) {
-	// The directory is opened before everything else and read after it. A directory in /proc belongs
-	// to one process and gives nothing once that is reaped, so that an answer through it proves that
-	// the number has meant the same process all the time.
+	// The directory is opened before everything else and read after it. A directory in /proc
+	// belongs to one process and gives nothing once that is reaped, so that an answer through it
+	// proves that the number has meant the same process all the time.
 	entry := s.openEntry(pid)
 	defer entry.close()
 	fd, err := s.openPIDFD(pid)

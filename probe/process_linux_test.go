@@ -94,7 +94,13 @@ func TestSelf(t *testing.T) {
 	p := s.Process(os.Getpid())
 	wantPresence(t, p, probe.Running)
 	if p.Start.Value != self.Start.Value || p.PIDFD != self.PIDFD {
-		t.Errorf("seen from outside: %v %v, from inside: %v %v", p.Start, p.PIDFD, self.Start, self.PIDFD)
+		t.Errorf(
+			"seen from outside: %v %v, from inside: %v %v",
+			p.Start,
+			p.PIDFD,
+			self.Start,
+			self.PIDFD,
+		)
 	}
 }
 
@@ -126,7 +132,13 @@ func TestRunning(t *testing.T) {
 			p := s.Process(child.PID())
 			wantPresence(t, p, probe.Running)
 			if p.Start != first.Start || p.PIDFD.Value != first.PIDFD.Value {
-				t.Fatalf("start %v, then %v; pidfd %v, then %v", first.Start, p.Start, first.PIDFD, p.PIDFD)
+				t.Fatalf(
+					"start %v, then %v; pidfd %v, then %v",
+					first.Start,
+					p.Start,
+					first.PIDFD,
+					p.PIDFD,
+				)
 			}
 		}
 	})

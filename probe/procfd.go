@@ -29,7 +29,8 @@ func parseFDInfo(b []byte) fdInfo {
 				info.mount = n
 			}
 		case "lock":
-			// "1: FLOCK  ADVISORY  WRITE 3345 08:01:123 0 EOF". Leases and delegations stand here too.
+			// "1: FLOCK  ADVISORY  WRITE 3345 08:01:123 0 EOF". Leases and delegations stand here
+			// too.
 			if words := strings.Fields(value); len(words) > 1 {
 				switch words[1] {
 				case "FLOCK", "OFDLCK", "POSIX":

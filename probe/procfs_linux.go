@@ -83,7 +83,8 @@ type mountKey struct {
 // mountOf returns the key of the mount that proc is open on.
 func mountOf(proc procFS) (mountKey, error) {
 	var st unix.Statx_t
-	if err := statx(int(proc.directory), "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &st); err != nil {
+	err := statx(int(proc.directory), "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &st)
+	if err != nil {
 		return mountKey{}, err
 	}
 	if st.Mask&unix.STATX_MNT_ID == 0 {

@@ -9,8 +9,9 @@ import (
 
 // procStat is what this package uses of /proc/<pid>/stat.
 type procStat struct {
-	pid     int
-	comm    string // as the kernel has it: may hold ')', spaces, newlines and bytes that are no UTF-8
+	pid int
+	// as the kernel has it: may hold ')', spaces, newlines and bytes that are no UTF-8
+	comm    string
 	state   byte   // one letter, see stateWord
 	threads int    // 0 once the process is being taken down
 	start   uint64 // clock ticks since boot

@@ -11,7 +11,10 @@ import (
 func statLine(pid int, comm, state string, threads int, start uint64) string {
 	return strconv.Itoa(pid) + " (" + comm + ") " + state +
 		" 1 5 5 0 -1 4194560 1057 0 0 0 2 1 0 0 20 0 " + strconv.Itoa(threads) + " 0 " +
-		strconv.FormatUint(start, 10) + " 2600960 189 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 " +
+		strconv.FormatUint(
+			start,
+			10,
+		) + " 2600960 189 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 " +
 		"1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 }
 
@@ -119,7 +122,9 @@ func FuzzParseStat(f *testing.F) {
 			return
 		}
 		// What was understood is what a kernel that means it would have written.
-		again, err := parseStat([]byte(statLine(st.pid, st.comm, string(st.state), st.threads, st.start)))
+		again, err := parseStat(
+			[]byte(statLine(st.pid, st.comm, string(st.state), st.threads, st.start)),
+		)
 		if err != nil || again != st {
 			t.Errorf("%q: %+v, written again: %+v, %v", text, st, again, err)
 		}

@@ -202,7 +202,8 @@ func TestFilesystem(t *testing.T) {
 	defer d.Close()
 	f := openTemp(t)
 	a, b := probe.Real().Filesystem(d.Fd()), probe.Real().Filesystem(f.Fd())
-	if a.Type.Value == "" || a.ID.Value == "" || a.Type != b.Type || a.ID != b.ID || a.Local != b.Local {
+	if a.Type.Value == "" || a.ID.Value == "" || a.Type != b.Type || a.ID != b.ID ||
+		a.Local != b.Local {
 		t.Errorf("folder %+v, file %+v", a, b)
 	}
 	for path, want := range map[string]struct {

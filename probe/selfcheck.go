@@ -48,7 +48,10 @@ func SelfCheck(s System) error {
 	var err error
 	onOtherThread(func(tid int) {
 		if p := s.Process(tid); p.Presence == Running {
-			err = fmt.Errorf("%d is only a thread of this process and was found to be a process", tid)
+			err = fmt.Errorf(
+				"%d is only a thread of this process and was found to be a process",
+				tid,
+			)
 		}
 	})
 	return err

@@ -25,7 +25,11 @@ func TestSelfCheck(t *testing.T) {
 // A fact that is unknown is no lie.
 func TestSelfCheckUnknown(t *testing.T) {
 	s := probetest.New()
-	s.SelfProcess = probetest.Absent(probetest.SelfPID, probe.PresenceUnknown, errors.New("no idea"))
+	s.SelfProcess = probetest.Absent(
+		probetest.SelfPID,
+		probe.PresenceUnknown,
+		errors.New("no idea"),
+	)
 	if err := probe.SelfCheck(s); err != nil {
 		t.Error(err)
 	}

@@ -121,10 +121,18 @@ func releasedGate(s fence.Store, _ Options) error {
 			return fmt.Errorf("the second Release returned %v, want %v", err, fence.ErrReleased)
 		}
 		if _, err := g.Current(); !errors.Is(err, fence.ErrReleased) {
-			return fmt.Errorf("Current of a released gate returned %v, want %v", err, fence.ErrReleased)
+			return fmt.Errorf(
+				"Current of a released gate returned %v, want %v",
+				err,
+				fence.ErrReleased,
+			)
 		}
 		if err := g.Raise(now + 1); !errors.Is(err, fence.ErrReleased) {
-			return fmt.Errorf("Raise of a released gate returned %v, want %v", err, fence.ErrReleased)
+			return fmt.Errorf(
+				"Raise of a released gate returned %v, want %v",
+				err,
+				fence.ErrReleased,
+			)
 		}
 		if err := inside(other, now); err != nil {
 			return err
@@ -196,12 +204,16 @@ func holdContext(s fence.Store, _ Options) error {
 		})
 		cancel(errCause)
 		if err := <-waiting; !errors.Is(err, errCause) {
-			return fmt.Errorf("Hold returned %v, want the cause of its context, as the gate is held", err)
+			return fmt.Errorf(
+				"Hold returned %v, want the cause of its context, as the gate is held",
+				err,
+			)
 		}
 		// A deadline certainly ends while waiting.
 		timed, stop := context.WithTimeoutCause(context.Background(), short, errCause)
 		defer stop()
-		if _, err := s.Hold(timed); !errors.Is(err, fence.ErrGateBusy) || !errors.Is(err, errCause) {
+		if _, err := s.Hold(timed); !errors.Is(err, fence.ErrGateBusy) ||
+			!errors.Is(err, errCause) {
 			return fmt.Errorf("Hold returned %v, want %v and the cause of the context", err,
 				fence.ErrGateBusy)
 		}
@@ -226,8 +238,13 @@ func reopens(s fence.Store, opts Options) error {
 				return fmt.Errorf("after reopening: %w", err)
 			}
 			if err := g.Raise(now); !errors.Is(err, fence.ErrNotGreater) {
-				return fmt.Errorf("after reopening at %d, Raise(%d) returned %v, want %v", now, now, err,
-					fence.ErrNotGreater)
+				return fmt.Errorf(
+					"after reopening at %d, Raise(%d) returned %v, want %v",
+					now,
+					now,
+					err,
+					fence.ErrNotGreater,
+				)
 			}
 			return nil
 		})

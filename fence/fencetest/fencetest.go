@@ -46,8 +46,8 @@ func Run(t *testing.T, open func(t *testing.T) fence.Store, opts Options) {
 	}
 }
 
-// Check does what Run does, outside of a test: it returns what is wrong, one error for each rule that
-// does not hold. A check that hangs leaves its goroutines behind.
+// Check does what Run does, outside of a test: it returns what is wrong, one error for each rule
+// that does not hold. A check that hangs leaves its goroutines behind.
 func Check(open func() (fence.Store, error), opts Options) []error {
 	var errs []error
 	for _, c := range checks {

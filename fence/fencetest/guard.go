@@ -85,9 +85,16 @@ func guardRefuses(s fence.Store, _ Options) error {
 	fn := func() error { return ran }
 	err = s.Guard(context.Background(), now-1, fn)
 	if errors.Is(err, ran) || !errors.Is(err, fence.ErrFenced) {
-		return fmt.Errorf("counter %d, Guard(%d) returned %v, want %v", now, now-1, err, fence.ErrFenced)
+		return fmt.Errorf(
+			"counter %d, Guard(%d) returned %v, want %v",
+			now,
+			now-1,
+			err,
+			fence.ErrFenced,
+		)
 	}
-	if fe, ok := errors.AsType[*fence.FencedError](err); !ok || fe.Token != now-1 || fe.Current != now {
+	if fe, ok := errors.AsType[*fence.FencedError](err); !ok || fe.Token != now-1 ||
+		fe.Current != now {
 		return fmt.Errorf("counter %d, Guard(%d) returned %#v, want a *FencedError with both", now,
 			now-1, err)
 	}

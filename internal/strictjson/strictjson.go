@@ -1,6 +1,6 @@
-// Package strictjson decodes one JSON object without the leniencies of encoding/json: duplicate keys,
-// keys in another case, trailing data, invalid UTF-8 and unbounded nesting are errors. Unknown keys
-// are allowed: they belong to newer or other writers.
+// Package strictjson decodes one JSON object without the leniencies of encoding/json: duplicate
+// keys, keys in another case, trailing data, invalid UTF-8 and unbounded nesting are errors.
+// Unknown keys are allowed: they belong to newer or other writers.
 package strictjson
 
 import (

@@ -47,7 +47,8 @@ func TestFile(t *testing.T) {
 		}
 		_, err = d.Open("b", Read)
 		m.is(err, fs.ErrNotExist)
-		if pe, ok := errors.AsType[*fs.PathError](err); !ok || pe.Path != filepath.Join(d.Path(), "b") {
+		if pe, ok := errors.AsType[*fs.PathError](err); !ok ||
+			pe.Path != filepath.Join(d.Path(), "b") {
 			t.Fatalf("the error does not have the whole path: %v", err)
 		}
 		r, err := d.Open("a", Read)
@@ -212,8 +213,12 @@ func TestPublishRace(t *testing.T) {
 						skip(t, "not on this system")
 					}
 					if won.Load() != 1 || content(t, d, name) != winner.Load() {
-						t.Fatalf("%d won; the file says %q, the winner %q", won.Load(), content(t, d, name),
-							winner.Load())
+						t.Fatalf(
+							"%d won; the file says %q, the winner %q",
+							won.Load(),
+							content(t, d, name),
+							winner.Load(),
+						)
 					}
 					if t.Failed() {
 						return

@@ -32,12 +32,12 @@ func (e *missing) As(target any) bool {
 	return false
 }
 
-// NoLinks reports that err, from Dir.Link of a file that this process has just made in that directory,
-// says that there are no hard links here. What it says differs from system to system, and rights to
-// the directory are not among the reasons.
+// NoLinks reports that err, from Dir.Link of a file that this process has just made in that
+// directory, says that there are no hard links here. What it says differs from system to system,
+// and rights to the directory are not among the reasons.
 func NoLinks(err error) bool {
-	for _, errno := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EINVAL, syscall.EXDEV,
-		syscall.EMLINK} {
+	for _, errno := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EINVAL,
+		syscall.EXDEV, syscall.EMLINK} {
 		if errors.Is(err, errno) {
 			return true
 		}
@@ -45,6 +45,6 @@ func NoLinks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported)
 }
 
-// Stale reports that err says "the file behind this handle was replaced" (network filesystems): look
-// again, a bounded number of times.
+// Stale reports that err says "the file behind this handle was replaced" (network filesystems):
+// look again, a bounded number of times.
 func Stale(err error) bool { return errors.Is(err, syscall.ESTALE) }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is where the locked byte is. Locks on Windows keep others from reading what is locked, so
-// it must be nothing that anybody reads.
+// lockOffset is where the locked byte is. Locks on Windows keep others from reading what is locked,
+// so it must be nothing that anybody reads.
 const (
 	lockOffsetLow  = 0xFFFFFFFE
 	lockOffsetHigh = 0x7FFFFFFF
@@ -117,8 +117,12 @@ func (f *osFile) Chmod(mode fs.FileMode) error {
 		if mode&0o200 == 0 {
 			b.Attributes = windows.FILE_ATTRIBUTE_READONLY
 		}
-		return windows.SetFileInformationByHandle(h, windows.FileBasicInfo, (*byte)(unsafe.Pointer(&b)),
-			uint32(unsafe.Sizeof(b)))
+		return windows.SetFileInformationByHandle(
+			h,
+			windows.FileBasicInfo,
+			(*byte)(unsafe.Pointer(&b)),
+			uint32(unsafe.Sizeof(b)),
+		)
 	})
 }
 

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inject makes a system call fail with errno from now on, in the whole process, where its argument arg
-// has that value (arg < 0: always). A later injection comes before an earlier one. This is what seccomp
-// is for, and it needs no help from the code under test.
+// inject makes a system call fail with errno from now on, in the whole process, where its argument
+// arg has that value (arg < 0: always). A later injection comes before an earlier one. This is what
+// seccomp is for, and it needs no help from the code under test.
 func inject(call uintptr, arg int, value uint32, errno syscall.Errno) error {
 	prog := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call

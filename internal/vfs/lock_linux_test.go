@@ -78,8 +78,8 @@ func TestReadLockIsNoOwner(t *testing.T) {
 	}
 }
 
-// A lock for writing through a descriptor for reading is the caller's mistake, not a filesystem without
-// locks.
+// A lock for writing through a descriptor for reading is the caller's mistake, not a filesystem
+// without locks.
 func TestLockNeedsWriting(t *testing.T) {
 	d := openTemp(t, "")
 	put(t, d, "a", "x")
@@ -208,8 +208,8 @@ func init() {
 	}
 }
 
-// A descriptor that a child inherited keeps the lock after the parent closed its own; Unlock gives it up
-// all the same. What is not handed over is not inherited.
+// A descriptor that a child inherited keeps the lock after the parent closed its own; Unlock gives
+// it up all the same. What is not handed over is not inherited.
 func TestLockInherited(t *testing.T) {
 	d := openTemp(t, "")
 	m := must{t}

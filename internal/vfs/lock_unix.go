@@ -96,15 +96,16 @@ type noLocks struct{ error }
 func (e noLocks) Is(target error) bool { return target == ErrNoLocks }
 func (e noLocks) Unwrap() error        { return e.error }
 
-// lockError sorts what the lock calls answer: held by another, or no locks on this filesystem, or an
-// error. Never one boolean for all of them.
+// lockError sorts what the lock calls answer: held by another, or no locks on this filesystem, or
+// an error. Never one boolean for all of them.
 func lockError(err error) error {
 	errno, ok := err.(syscall.Errno)
 	if !ok {
 		return err
 	}
 	switch {
-	case errno == unix.EAGAIN: // POSIX allows EACCES too; none of these systems says that for a conflict
+	// POSIX allows EACCES too; none of these systems says that for a conflict
+	case errno == unix.EAGAIN:
 		return ErrLocked
 	case errno == unix.ENOLCK, errno == unix.EBADF, errno == unix.EINVAL,
 		errors.Is(errno, errors.ErrUnsupported):

@@ -15,8 +15,9 @@ import (
 	"testing"
 )
 
-// The tests start their own executable once more where they need a second process, a process of another
-// user, or one that may be spoilt. A child says what it found in lines, and waits for lines.
+// The tests start their own executable once more where they need a second process, a process of
+// another user, or one that may be spoilt. A child says what it found in lines, and waits for
+// lines.
 
 const childEnv = "VFS_TEST_CHILD"
 

@@ -142,12 +142,12 @@ func renameFlags(dir int, old, new string, flags uint, what string) error {
 	return err
 }
 
-// alone asks for a write lease, which the kernel grants only on a file that nobody else has open, in
-// no process and in no pid namespace, mapped or in flight between processes, and gives it back. It
-// needs the file's owner or CAP_LEASE.
+// alone asks for a write lease, which the kernel grants only on a file that nobody else has open,
+// in no process and in no pid namespace, mapped or in flight between processes, and gives it back.
+// It needs the file's owner or CAP_LEASE.
 func alone(fd int) (bool, error) {
-	// Who opens the file at this moment makes the kernel send a signal, SIGIO unless told otherwise,
-	// which ends programs that do not expect it. Nobody minds SIGURG.
+	// Who opens the file at this moment makes the kernel send a signal, SIGIO unless told
+	// otherwise, which ends programs that do not expect it. Nobody minds SIGURG.
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETSIG, int(unix.SIGURG))
 	if err != nil {
 		return false, err
@@ -166,8 +166,9 @@ func alone(fd int) (bool, error) {
 	return true, err
 }
 
-// The open-file-description locks. They belong to the open file description, so no other close in the
-// process drops them, and they are inherited. Start 0 and Len 0 mean the whole file, however it grows.
+// The open-file-description locks. They belong to the open file description, so no other close in
+// the process drops them, and they are inherited. Start 0 and Len 0 mean the whole file, however it
+// grows.
 
 func ofdLock(fd int) error {
 	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
@@ -177,7 +178,8 @@ func ofdUnlock(fd int) error {
 	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
 }
 
-// ofdLocked asks with a read lock: that one conflicts with owners only, and needs no right to write.
+// ofdLocked asks with a read lock: that one conflicts with owners only, and needs no right to
+// write.
 func ofdLocked(fd int) (bool, error) {
 	lk := unix.Flock_t{Type: unix.F_RDLCK}
 	err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_GETLK, &lk)

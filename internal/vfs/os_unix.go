@@ -193,8 +193,8 @@ func (d *osDir) Create(name string, mode fs.FileMode) (File, error) {
 	return f, nil
 }
 
-// setMode gives a file that was just created exactly the bits that were asked for, whatever the umask
-// and the default ACL of the directory made of them.
+// setMode gives a file that was just created exactly the bits that were asked for, whatever the
+// umask and the default ACL of the directory made of them.
 func setMode(fd int, mode fs.FileMode) error {
 	var st unix.Stat_t
 	if err := retry(func() error { return unix.Fstat(fd, &st) }); err != nil {
@@ -210,8 +210,9 @@ func (d *osDir) Link(old, new string) error {
 	return d.on2("link", old, new, func(fd int) error {
 		err := unix.Linkat(fd, old, fd, new, 0)
 		if err == unix.EPERM {
-			// What Linux answers where there are no hard links (FAT). The other meanings (append-only or
-			// immutable file, somebody else's file) cannot be true of a file that was just made.
+			// What Linux answers where there are no hard links (FAT). The other meanings
+			// (append-only or immutable file, somebody else's file) cannot be true of a file that
+			// was just made.
 			return unsupported(unix.EPERM, "no hard links here")
 		}
 		return err

@@ -193,15 +193,22 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 	case ReadWrite:
 		rights |= windows.GENERIC_WRITE
 	case Append:
-		// Without FILE_WRITE_DATA every write goes to the end, in one step. Truncate needs it: a line
-		// that could not be written whole stays torn, which readers tolerate.
+		// Without FILE_WRITE_DATA every write goes to the end, in one step. Truncate needs it: a
+		// line that could not be written whole stays torn, which readers tolerate.
 		rights |= windows.FILE_APPEND_DATA | windows.FILE_WRITE_ATTRIBUTES
 	}
 	return d.file("open", name, rights, shareAll, windows.OPEN_EXISTING, regular)
 }
 
 func (d *osDir) Pin(name string) (File, error) {
-	return d.file("pin", name, windows.FILE_READ_ATTRIBUTES, shareAll, windows.OPEN_EXISTING, anything)
+	return d.file(
+		"pin",
+		name,
+		windows.FILE_READ_ATTRIBUTES,
+		shareAll,
+		windows.OPEN_EXISTING,
+		anything,
+	)
 }
 
 func (d *osDir) Create(name string, mode fs.FileMode) (File, error) {
@@ -248,7 +255,11 @@ func (d *osDir) Exchange(a, b string) error {
 
 func (d *osDir) Rename(old, new string) error {
 	return d.on2("rename", old, new, func(o, n *uint16) error {
-		return windows.MoveFileEx(o, n, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
+		return windows.MoveFileEx(
+			o,
+			n,
+			windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH,
+		)
 	})
 }
 

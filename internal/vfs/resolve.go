@@ -49,14 +49,18 @@ func splitReal(path string) (dir, base string, err error) {
 	case "":
 		return "", "", errors.New("the path names a directory, not a file")
 	case ".", "..":
-		return "", "", errors.New("the path ends in a dot element, so it names a directory, not a file")
+		return "", "", errors.New(
+			"the path ends in a dot element, so it names a directory, not a file",
+		)
 	}
 	if err := element(base); err != nil {
 		return "", "", err
 	}
 	if runtime.GOOS == "windows" && (!filepath.IsLocal(base) || strings.ContainsRune(base, ':') ||
 		strings.TrimRight(base, ". ") != base) {
-		return "", "", errors.New("the system takes this name for another one, a stream or a device")
+		return "", "", errors.New(
+			"the system takes this name for another one, a stream or a device",
+		)
 	}
 	if dir == "" {
 		dir = "."

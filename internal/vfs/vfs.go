@@ -15,8 +15,8 @@ var (
 	ErrLocked = errors.New("locked")
 	// ErrNoLocks is returned when the filesystem has no kernel locks. It comes with ErrUnsupported.
 	ErrNoLocks = errors.New("no kernel locks")
-	// ErrNotRegular is returned by Dir.Open when the name is a link, a directory, a FIFO, a socket or
-	// a device. Nothing was waited for or changed.
+	// ErrNotRegular is returned by Dir.Open when the name is a link, a directory, a FIFO, a socket
+	// or a device. Nothing was waited for or changed.
 	ErrNotRegular = errors.New("not a regular file")
 )
 
@@ -57,25 +57,27 @@ func (a Info) SameFile(b Info) bool { return a.Device == b.Device && a.Inode == 
 
 // FS is where directories come from.
 type FS interface {
-	// Resolve returns the absolute directory, links and dots resolved, and the last element of path.
-	// A path that is itself a symbolic link is resolved once. The last element need not exist.
+	// Resolve returns the absolute directory, links and dots resolved, and the last element of
+	// path. A path that is itself a symbolic link is resolved once. The last element need not
+	// exist.
 	Resolve(path string) (dir, base string, err error)
 	// OpenDir opens a directory for the operations of Dir.
 	OpenDir(path string) (Dir, error)
 }
 
 // Dir is an open directory. Names are single elements. Errors are *fs.PathError or *os.LinkError
-// with the whole path, and wrap the system's errno. Operations that the system or the filesystem does
-// not have fail with an error that wraps errors.ErrUnsupported (ENOSYS, EOPNOTSUPP, and EINVAL of the
-// rename flags).
+// with the whole path, and wrap the system's errno. Operations that the system or the filesystem
+// does not have fail with an error that wraps errors.ErrUnsupported (ENOSYS, EOPNOTSUPP, and EINVAL
+// of the rename flags).
 type Dir interface {
 	Path() string
 	// Handle returns the descriptor, for probe.System.Filesystem.
 	Handle() uintptr
-	// Open opens an existing regular file: no link followed, nothing waited for, created or truncated.
-	// On Windows with all sharing.
+	// Open opens an existing regular file: no link followed, nothing waited for, created or
+	// truncated. On Windows with all sharing.
 	Open(name string, access Access) (File, error)
-	// Pin opens a file of any type only to keep its inode from being given out again (Linux: O_PATH).
+	// Pin opens a file of any type only to keep its inode from being given out again (Linux:
+	// O_PATH).
 	Pin(name string) (File, error)
 	// Create creates and opens a file that must not exist, for reading and writing.
 	Create(name string, mode fs.FileMode) (File, error)
@@ -108,17 +110,17 @@ type Dir interface {
 type File interface {
 	io.ReaderAt
 	io.WriterAt
-	// Append writes p at the end of a file that was opened for Append, after whatever others appended
-	// meanwhile.
+	// Append writes p at the end of a file that was opened for Append, after whatever others
+	// appended meanwhile.
 	Append(p []byte) (int, error)
 	Stat() (Info, error)
 	Chmod(mode fs.FileMode) error
 	Chown(uid, gid int) error
 	Truncate(size int64) error
 	Sync() error
-	// Lock takes the exclusive kernel lock of that kind without waiting: ErrLocked when another open
-	// file description has one. An error that wraps errors.ErrUnsupported says that the filesystem has
-	// no kernel locks.
+	// Lock takes the exclusive kernel lock of that kind without waiting: ErrLocked when another
+	// open file description has one. An error that wraps errors.ErrUnsupported says that the
+	// filesystem has no kernel locks.
 	Lock(kind LockKind) error
 	// Unlock gives the kernel lock up, also for descriptors that were inherited.
 	Unlock(kind LockKind) error

@@ -56,8 +56,8 @@ func StartAs(tb TB, change func(*exec.Cmd), name string, args ...string) *Child 
 	if change != nil {
 		change(cmd)
 	}
-	// Pipes of our own, not StdinPipe and StdoutPipe: lines can be read after the child has ended, and
-	// a child of the child that inherited the pipe holds nobody up.
+	// Pipes of our own, not StdinPipe and StdoutPipe: lines can be read after the child has ended,
+	// and a child of the child that inherited the pipe holds nobody up.
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
 		tb.Fatalf("probetest: %v", err)

@@ -141,12 +141,14 @@ func TestSystem(t *testing.T) {
 		t.Errorf("asked: %v", asked)
 	}
 	why := errors.New("hidden")
-	if p := probetest.Absent(7, probe.PresenceUnknown, why); p.Readings[0].Err != "hidden" || p.Start.Err != why {
+	if p := probetest.Absent(7, probe.PresenceUnknown, why); p.Readings[0].Err != "hidden" ||
+		p.Start.Err != why {
 		t.Errorf("absent: %+v", p)
 	}
 	s.OpenersAnswer = probe.Openers{Found: []probe.Opener{{PID: 7}}}
 	s.NestedAnswer = map[int]probe.Nested{7: {Incomplete: why}}
-	if o := s.Openers(0); len(o.Found) != 1 || s.Nested(7).Incomplete != why || s.Nested(8).Incomplete != nil {
+	if o := s.Openers(0); len(o.Found) != 1 || s.Nested(7).Incomplete != why ||
+		s.Nested(8).Incomplete != nil {
 		t.Errorf("openers %+v", o)
 	}
 	if fs := s.Filesystem(0); !fs.Local || !fs.ID.Known {
@@ -160,7 +162,8 @@ func TestSystem(t *testing.T) {
 	s.OnFilesystem = func(uintptr) probe.Filesystem { s.Host(); return probe.Filesystem{} }
 	s.OnOpeners = func(uintptr) probe.Openers { s.Self(); return probe.Openers{} }
 	s.OnNested = func(int) probe.Nested { s.Self(); return probe.Nested{} }
-	if s.Process(7).PID != probetest.SelfPID || s.Filesystem(0).Local || s.Openers(0).Found != nil ||
+	if s.Process(7).PID != probetest.SelfPID || s.Filesystem(0).Local ||
+		s.Openers(0).Found != nil ||
 		s.Nested(7).Incomplete != nil {
 		t.Error("the functions do not win")
 	}

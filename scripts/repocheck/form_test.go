@@ -31,7 +31,8 @@ func TestFilesAreShort(t *testing.T) {
 }
 
 // Two files side by side, or one in a review, without a scroll bar. Long are allowed: links, which
-// cannot be broken; in Go, raw strings of several lines; in Markdown, tables and the output of
+// cannot be broken; in Go, raw strings of several lines, and somewhat longer lines with text in tests;
+// in Markdown, tables and the output of
 // programs.
 func TestLinesAreShort(t *testing.T) {
 	r := load(t)
@@ -45,8 +46,12 @@ func TestLinesAreShort(t *testing.T) {
 			if strings.Count(line, "`")%2 == 1 && !comment {
 				raw = !raw
 			}
-			if w := columns(line); w > maxColumns && !inside && !strings.Contains(line, "://") {
-				t.Errorf("%s:%d: %d columns, at most %d", f.name, n, w, maxColumns)
+			most := maxColumns
+			if strings.HasSuffix(f.name, "_test.go") && strings.ContainsAny(line, "\"`") {
+				most = maxColumns + 20 // a row of a table reads better in one piece
+			}
+			if w := columns(line); w > most && !inside && !strings.Contains(line, "://") {
+				t.Errorf("%s:%d: %d columns, at most %d", f.name, n, w, most)
 			}
 		}
 	}

@@ -40,8 +40,8 @@ func (w *waiting) check(verb string, asked bool) error {
 	return nil
 }
 
-// acquire takes the lock as the flags say, and tells for whom it waits. The error of a busy lock is a
-// *refusal.
+// acquire takes the lock as the flags say, and tells for whom it waits. The error of a busy lock is
+// a *refusal.
 func (a *app) acquire(ctx context.Context, state string, w waiting, opts lockfile.Options,
 ) (*lockfile.Lock, error) {
 	if err := refuseOwn(state); err != nil {
@@ -108,14 +108,17 @@ func refuseOwn(state string) error {
 		err: fmt.Errorf("%s is held by the probate run above, which would wait for this for ever",
 			quote(state))}
 	if in.LockID != os.Getenv(lockfile.EnvLockID) {
-		r.next = []string{"write it directly under its own run, not under a run of another state inside it"}
+		r.next = []string{
+			"write it directly under its own run, not under a run of another state inside it",
+		}
 	}
 	return r
 }
 
 func heldAbove() []string {
 	var ids []string
-	for _, id := range append(strings.Split(os.Getenv(heldEnv), ","), os.Getenv(lockfile.EnvLockID)) {
+	held := append(strings.Split(os.Getenv(heldEnv), ","), os.Getenv(lockfile.EnvLockID))
+	for _, id := range held {
 		if id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

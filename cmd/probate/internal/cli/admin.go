@@ -85,10 +85,16 @@ refused. The fence rises, and the lock is free afterwards.`,
 		case checkState("break", state) != nil:
 			return checkState("break", state)
 		case req.LockID == "":
-			return &usageError{what: "--lock-id is missing: it names the lock that you saw (probate inspect " +
-				operand(state) + ")", verb: "break"}
+			return &usageError{
+				what: "--lock-id is missing: it names the lock that you saw (probate inspect " +
+					operand(state) + ")",
+				verb: "break",
+			}
 		case strings.TrimSpace(req.Reason) == "":
-			return &usageError{what: "--reason is missing: it goes into the recovery log", verb: "break"}
+			return &usageError{
+				what: "--reason is missing: it goes into the recovery log",
+				verb: "break",
+			}
 		}
 		ctx, signals := relaySignals(ctx)
 		defer signals.stop()
@@ -106,9 +112,11 @@ refused. The fence rises, and the lock is free afterwards.`,
 func (a *app) notBroken(state string, req lockfile.BreakRequest, err error) error {
 	err = refused(state, err)
 	if r, ok := errors.AsType[*refusal](err); ok && r.code == exitHeld && r.next == nil {
-		r.next = []string{"see who it is: " + whoCommand(r.in) + ". If it may be broken although it lives:",
+		r.next = []string{
+			"see who it is: " + whoCommand(r.in) + ". If it may be broken although it lives:",
 			"probate break --lock-id " + quote(req.LockID) + " --reason " + quote(req.Reason) +
-				" --even-if-alive " + operand(state)}
+				" --even-if-alive " + operand(state),
+		}
 	}
 	return err
 }
@@ -191,8 +199,16 @@ func (a *app) logEntry(e lockfile.LogEntry) {
 		}
 		from += ", "
 	}
-	fmt.Fprintf(a.out, "%s  %-9s  fence %-3d  %s%s, by %s\n", e.At.Local().Format("2006-01-02 15:04:05"),
-		escape(e.Event), e.Fence, escape(from), escape(e.Reason), escape(e.By))
+	fmt.Fprintf(
+		a.out,
+		"%s  %-9s  fence %-3d  %s%s, by %s\n",
+		e.At.Local().Format("2006-01-02 15:04:05"),
+		escape(e.Event),
+		e.Fence,
+		escape(from),
+		escape(e.Reason),
+		escape(e.By),
+	)
 	for _, line := range evidenceLines(e.Evidence) {
 		fmt.Fprintf(a.out, "%23s%s\n", "", escape(line))
 	}

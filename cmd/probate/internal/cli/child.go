@@ -35,7 +35,9 @@ type reply struct {
 func (a *app) selftestChildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: childVerb, Hidden: true, Args: operands("STATE"),
-		RunE: a.verb(func(ctx context.Context, args []string) error { return a.serve(ctx, args[0]) }),
+		RunE: a.verb(
+			func(ctx context.Context, args []string) error { return a.serve(ctx, args[0]) },
+		),
 	}
 }
 

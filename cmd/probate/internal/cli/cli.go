@@ -92,8 +92,16 @@ func (a *app) root() *cobra.Command {
 		return &usageError{what: err.Error(), verb: cmd.Name()}
 	})
 	root.AddCommand(
-		a.runCommand(), a.writeCommand(), a.inspectCommand(), a.recoverCommand(), a.breakCommand(),
-		a.logCommand(), a.lsCommand(), a.probeCommand(), a.selftestCommand(), a.selftestChildCommand(),
+		a.runCommand(),
+		a.writeCommand(),
+		a.inspectCommand(),
+		a.recoverCommand(),
+		a.breakCommand(),
+		a.logCommand(),
+		a.lsCommand(),
+		a.probeCommand(),
+		a.selftestCommand(),
+		a.selftestChildCommand(),
 		&cobra.Command{
 			Use: "version", Short: "Print the version", Args: operands(),
 			RunE: a.verb(func(_ context.Context, _ []string) error {
@@ -107,7 +115,9 @@ func (a *app) root() *cobra.Command {
 }
 
 // verb wraps what a verb does.
-func (a *app) verb(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+func (a *app) verb(
+	do func(ctx context.Context, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.began = true
 		return do(cmd.Context(), args)
@@ -149,8 +159,10 @@ func checkState(verb, state string) error {
 	case state == "":
 		return &usageError{what: "STATE is empty", verb: verb}
 	case end == "" || end == "." || end == "..":
-		return &usageError{what: "STATE " + quote(state) + " names a directory; it must end in a name",
-			verb: verb}
+		return &usageError{
+			what: "STATE " + quote(state) + " names a directory; it must end in a name",
+			verb: verb,
+		}
 	}
 	return nil
 }
@@ -170,7 +182,8 @@ func (a *app) say(format string, args ...any) {
 // colour marks the verdict, on a terminal only.
 func (a *app) colour(w io.Writer, v identity.Verdict, text string) string {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || runtime.GOOS == "windows" {
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" ||
+		runtime.GOOS == "windows" {
 		return text
 	}
 	if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeCharDevice == 0 {

@@ -30,7 +30,10 @@ var exitMeanings = []struct {
 	{exitFailure, "failure: the message, and \"kind\" in JSON, say which"},
 	{exitUsage, "usage: the command line means nothing"},
 	{exitHeld, "held by a living owner; also when --wait ran out"},
-	{exitGone, "the owner is provably gone (inspect), the process is (probe); nothing was taken over"},
+	{
+		exitGone,
+		"the owner is provably gone (inspect), the process is (probe); nothing was taken over",
+	},
 	{exitUnknown, "unknown: a person must decide"},
 	{exitLost, "the lock was lost"},
 	{exitFenced, "fenced: somebody took the lock over or broke it"},

@@ -56,7 +56,11 @@ func TestAFailureIsWorstThenTheHighestCode(t *testing.T) {
 // TestEveryAnswerHasItsCode: also behind wrapping, and with the more exact answer first.
 func TestEveryAnswerHasItsCode(t *testing.T) {
 	busy := func(v identity.Verdict, cause error) error {
-		in := lockfile.Inspection{State: "/s", Lock: "/s.lock", Finding: identity.Finding{Verdict: v}}
+		in := lockfile.Inspection{
+			State:   "/s",
+			Lock:    "/s.lock",
+			Finding: identity.Finding{Verdict: v},
+		}
 		return refused("s", &lockfile.BusyError{Inspection: in, Cause: cause, Op: "acquire"})
 	}
 	lost := &lockfile.Error{Op: "commit", Path: "/s", Err: lockfile.ErrLost}

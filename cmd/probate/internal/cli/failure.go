@@ -26,7 +26,8 @@ func (e *usageError) hint() string {
 	return "probate " + e.verb + " --help"
 }
 
-// codeError ends the program with a code. Without an error inside, everything has been said already.
+// codeError ends the program with a code. Without an error inside, everything has been said
+// already.
 type codeError struct {
 	code int
 	kind string
@@ -63,14 +64,16 @@ type refusal struct {
 func (e *refusal) Error() string { return e.err.Error() }
 func (e *refusal) Unwrap() error { return e.err }
 
-// refused turns a *lockfile.BusyError into a refusal of the state as it was typed; other errors pass.
+// refused turns a *lockfile.BusyError into a refusal of the state as it was typed; other errors
+// pass.
 func refused(state string, err error) error {
 	busy, ok := errors.AsType[*lockfile.BusyError](err)
 	if !ok {
 		return err
 	}
 	r := &refusal{state: state, in: busy.Inspection, code: exitHeld, err: err}
-	ended := errors.Is(busy.Cause, context.DeadlineExceeded) || errors.Is(busy.Cause, context.Canceled)
+	ended := errors.Is(busy.Cause, context.DeadlineExceeded) ||
+		errors.Is(busy.Cause, context.Canceled)
 	switch {
 	case errors.Is(busy.Cause, lockfile.ErrGateBusy):
 		// Somebody alive is in the gate, whatever the record says.
@@ -194,7 +197,8 @@ func (a *app) complain(err error, f failure) {
 	}
 }
 
-// also tells of a release that failed after something else did. That the lock is lost has been said.
+// also tells of a release that failed after something else did. That the lock is lost has been
+// said.
 func (a *app) also(released error) {
 	if released != nil && !errors.Is(released, lockfile.ErrLost) {
 		a.complain(released, explain(released))

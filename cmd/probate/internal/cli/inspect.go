@@ -66,7 +66,11 @@ func (a *app) inspect(state string) int {
 	}
 	if of, ok := strings.CutSuffix(state, ".lock"); ok && of != "" && in.Verdict == identity.Free {
 		if _, err := os.Lstat(state); err == nil {
-			a.say("%s is a lock itself; to look at it: probate inspect %s", quote(state), operand(of))
+			a.say(
+				"%s is a lock itself; to look at it: probate inspect %s",
+				quote(state),
+				operand(of),
+			)
 		}
 	}
 	return verdictCode(in.Verdict)
@@ -137,8 +141,11 @@ func (a *app) list(dir string) error {
 			if in.Owner != nil && !in.Owner.Since.IsZero() {
 				since = in.Owner.Since.Local().Format("2006-01-02 15:04:05")
 			}
-			rows = append(rows, []string{relativeTo(dir, in.State), in.Verdict.String(), string(in.Reason),
-				brief(in.Owner), since})
+			rows = append(
+				rows,
+				[]string{relativeTo(dir, in.State), in.Verdict.String(), string(in.Reason),
+					brief(in.Owner), since},
+			)
 			verdicts = append(verdicts, in.Verdict)
 		}
 	}

@@ -40,7 +40,10 @@ kernel knows no such process (or it has exited), 12 when that cannot be said.`,
 		}
 		pid, err := strconv.ParseInt(args[0], 10, 32)
 		if err != nil || pid <= 0 {
-			return &usageError{what: fmt.Sprintf("PID %q is not a process number", args[0]), verb: "probe"}
+			return &usageError{
+				what: fmt.Sprintf("PID %q is not a process number", args[0]),
+				verb: "probe",
+			}
 		}
 		return a.probeProcess(int(pid))
 	})
@@ -59,7 +62,15 @@ type machineFacts struct {
 }
 
 func exactly(h probe.Host) machineFacts {
-	return machineFacts{h.OS, h.Kernel, h.Boot.ID, h.Machine.ID, h.Machine.Host, h.Namespaces, h.ProcFS}
+	return machineFacts{
+		h.OS,
+		h.Kernel,
+		h.Boot.ID,
+		h.Machine.ID,
+		h.Machine.Host,
+		h.Namespaces,
+		h.ProcFS,
+	}
 }
 
 // processFacts is probe.Process without what changes while a process lives.
@@ -77,7 +88,13 @@ type processFacts struct {
 func (a *app) probeProcess(pid int) error {
 	sys := probe.Real()
 	host, p := exactly(sys.Host()), sys.Process(pid)
-	facts := processFacts{PID: pid, Presence: p.Presence, Start: p.Start, PIDFD: p.PIDFD, Name: p.Name}
+	facts := processFacts{
+		PID:      pid,
+		Presence: p.Presence,
+		Start:    p.Start,
+		PIDFD:    p.PIDFD,
+		Name:     p.Name,
+	}
 	for _, r := range p.Readings {
 		if r.Err != "" || r.Source != p.Start.Source { // that one tells of the load, too
 			facts.Readings = append(facts.Readings, r)
@@ -138,9 +155,17 @@ func (a *app) probeHere() error {
 	where := factRow("filesystem", disk.Type)
 	where[1] += map[bool]string{true: ", local", false: ", not known to be local"}[disk.Local]
 	rows = append(rows, where, factRow("filesystem id", disk.ID))
-	rows = append(rows, []string{"self", strconv.Itoa(self.PID)},
-		factRow("start", self.Start), factRow("pidfd", self.PIDFD), factRow("started", local(self.StartedAt)),
-		[]string{"identity", me.String()})
+	rows = append(
+		rows,
+		[]string{"self", strconv.Itoa(self.PID)},
+		factRow(
+			"start",
+			self.Start,
+		),
+		factRow("pidfd", self.PIDFD),
+		factRow("started", local(self.StartedAt)),
+		[]string{"identity", me.String()},
+	)
 	table(a.out, rows, nil)
 	return nil
 }
@@ -158,7 +183,12 @@ func processRows(p processFacts) [][]string {
 		}
 		rows = append(rows, []string{"", said, r.Source})
 	}
-	rows = append(rows, factRow("start", p.Start), factRow("pidfd", p.PIDFD), factRow("name", p.Name))
+	rows = append(
+		rows,
+		factRow("start", p.Start),
+		factRow("pidfd", p.PIDFD),
+		factRow("name", p.Name),
+	)
 	if p.Identity != "" {
 		rows = append(rows, []string{"identity", p.Identity})
 	}

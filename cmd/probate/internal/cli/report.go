@@ -104,7 +104,11 @@ func evidenceLines(evidence []identity.Evidence) []string {
 
 func fenceLine(in lockfile.Inspection) string {
 	if in.Fence.Err != "" {
-		return fmt.Sprintf("%d in the record, the counter cannot be read: %s", in.Fence.Record, in.Fence.Err)
+		return fmt.Sprintf(
+			"%d in the record, the counter cannot be read: %s",
+			in.Fence.Record,
+			in.Fence.Err,
+		)
 	}
 	if in.Verdict == identity.Free {
 		return fmt.Sprintf("%d on the counter", in.Fence.Counter)
@@ -120,8 +124,10 @@ func nextSteps(in lockfile.Inspection, state string) []string {
 	case identity.Alive:
 		return []string{"wait for it, as probate run does; to see who it is: " + whoCommand(in)}
 	case identity.Gone:
-		return []string{"nothing by hand: the next acquire takes it over. To do it now: probate recover " +
-			operand(state)}
+		return []string{
+			"nothing by hand: the next acquire takes it over. To do it now: probate recover " +
+				operand(state),
+		}
 	}
 	byHand := "probate break --lock-id " + in.LockID + ` --reason "…" ` + operand(state)
 	if in.LockID == "" {
@@ -150,8 +156,13 @@ func nextSteps(in lockfile.Inspection, state string) []string {
 		return []string{"see what stands there, and move it away: ls -ld " + operand(in.Lock)}
 	case identity.RecordNewer:
 		return either("use the newer version that wrote it")
-	case identity.RecordForeign, identity.RecordLeaseV1, identity.RecordDamaged, identity.RecordCutShort,
-		identity.RecordEmpty, identity.RecordNUL, identity.RecordUntrusted:
+	case identity.RecordForeign,
+		identity.RecordLeaseV1,
+		identity.RecordDamaged,
+		identity.RecordCutShort,
+		identity.RecordEmpty,
+		identity.RecordNUL,
+		identity.RecordUntrusted:
 		lock := operand(in.Lock)
 		return either("see what it is: ls -l " + lock + "; head -c 300 " + lock + " | cat -v")
 	}

@@ -60,8 +60,10 @@ with 13 or 14 after it ended. With --on-lost warn there is only a message, and
 				return &usageError{what: "STATE and CMD are missing", verb: "run"}
 			}
 			if len(commandOf(args)) == 0 {
-				return &usageError{what: "CMD is missing: probate run " + operand(args[0]) + " -- CMD",
-					verb: "run"}
+				return &usageError{
+					what: "CMD is missing: probate run " + operand(args[0]) + " -- CMD",
+					verb: "run",
+				}
 			}
 			return nil
 		},
@@ -69,10 +71,25 @@ with 13 or 14 after it ended. With --on-lost warn there is only a message, and
 	fl := cmd.Flags()
 	fl.SetInterspersed(false) // what follows STATE is not ours
 	f.register(fl)
-	fl.StringVar(&f.label, "label", "", "text for people who look at the lock, at most 200 characters")
-	fl.IntVar(&f.conflictCode, "conflict-code", 0, "exit with this code (1 to 255) in place of 10 and 12")
+	fl.StringVar(
+		&f.label,
+		"label",
+		"",
+		"text for people who look at the lock, at most 200 characters",
+	)
+	fl.IntVar(
+		&f.conflictCode,
+		"conflict-code",
+		0,
+		"exit with this code (1 to 255) in place of 10 and 12",
+	)
 	fl.BoolVar(&f.dieWithWrapper, "die-with-wrapper", false, "kill CMD when this process dies")
-	fl.StringVar(&f.onLost, "on-lost", "term", "when the lock is lost: term (tell CMD to end) or warn")
+	fl.StringVar(
+		&f.onLost,
+		"on-lost",
+		"term",
+		"when the lock is lost: term (tell CMD to end) or warn",
+	)
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		if err := f.check("run", fl.Changed("wait")); err != nil {
 			return err
@@ -81,12 +98,20 @@ with 13 or 14 after it ended. With --on-lost warn there is only a message, and
 		case checkState("run", args[0]) != nil:
 			return checkState("run", args[0])
 		case f.onLost != "term" && f.onLost != "warn":
-			return &usageError{what: fmt.Sprintf("--on-lost %q must be term or warn", f.onLost), verb: "run"}
+			return &usageError{
+				what: fmt.Sprintf("--on-lost %q must be term or warn", f.onLost),
+				verb: "run",
+			}
 		case fl.Changed("conflict-code") && (f.conflictCode < 1 || f.conflictCode > 255):
-			return &usageError{what: fmt.Sprintf("--conflict-code %d must be 1 to 255", f.conflictCode),
-				verb: "run"}
+			return &usageError{
+				what: fmt.Sprintf("--conflict-code %d must be 1 to 255", f.conflictCode),
+				verb: "run",
+			}
 		case f.dieWithWrapper && !canDieWithWrapper:
-			return &usageError{what: "--die-with-wrapper is not available on this system", verb: "run"}
+			return &usageError{
+				what: "--die-with-wrapper is not available on this system",
+				verb: "run",
+			}
 		}
 		if err := checkLabel(f.label); err != nil {
 			return err
@@ -155,7 +180,8 @@ func (a *app) run(ctx context.Context, f runFlags, state string, argv []string) 
 	return a.ended(state, f, code, lost, released)
 }
 
-// hold runs the command under the lock and returns its exit code. An error says that it did not run.
+// hold runs the command under the lock and returns its exit code. An error says that it did not
+// run.
 func (a *app) hold(lock *lockfile.Lock, cmd *exec.Cmd, f runFlags, signals *relay) (int, error) {
 	code := exitOK
 	err := pinned(f.dieWithWrapper, cmd, func() error {
@@ -191,8 +217,12 @@ func (a *app) tellLost(lock *lockfile.Lock, cmd *exec.Cmd, f runFlags) {
 	}
 	a.toldLost = true
 	if f.onLost == "warn" {
-		a.say("the lock of %s is lost while CMD runs, and its writes with probate write are refused: %v",
-			quote(lock.State()), cause)
+		a.say(
+			"the lock of %s is lost while CMD runs, "+
+				"and its writes with probate write are refused: %v",
+			quote(lock.State()),
+			cause,
+		)
 		return
 	}
 	a.say("the lock of %s is lost, telling CMD (process %d) to end: %v", quote(lock.State()),
@@ -232,7 +262,11 @@ func lookCommand(name string) (string, error) {
 	case err == nil || errors.Is(err, exec.ErrDot):
 		return path, nil // PATH says so: the user's own word
 	case errors.Is(err, syscall.EISDIR):
-		return "", &codeError{exitCannotRun, "command", fmt.Errorf("%s is a directory", quote(name))}
+		return "", &codeError{
+			exitCannotRun,
+			"command",
+			fmt.Errorf("%s is a directory", quote(name)),
+		}
 	case errors.Is(err, os.ErrPermission) || onPath(name):
 		return "", &codeError{exitCannotRun, "command",
 			fmt.Errorf("%s is not executable (ls -l shows its mode)", quote(name))}
@@ -243,7 +277,9 @@ func lookCommand(name string) (string, error) {
 
 // isShortage reports whether the system had too little of something to start any command.
 func isShortage(err error) bool {
-	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
+	for _, errno := range []syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM,
+	} {
 		if errors.Is(err, errno) {
 			return true
 		}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestBrokenPipeDoesNotEndIt: a message that nobody reads must not kill probate, which may hold a lock.
+// TestBrokenPipeDoesNotEndIt: a message that nobody reads must not kill probate, which may hold a
+// lock.
 func TestBrokenPipeDoesNotEndIt(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "state.lock"), []byte("1234\n"), 0o600); err != nil {

@@ -50,7 +50,8 @@ func TestScript(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
-			case "scan": // every process can be asked for its descriptors: sandboxes forbid it to root too
+			// every process can be asked for its descriptors: sandboxes forbid it to root too
+			case "scan":
 				f, err := os.Open("script_test.go")
 				if err != nil {
 					return false, err
@@ -68,9 +69,9 @@ func TestScript(t *testing.T) {
 // patience bounds every wait for something that must happen; nothing is ever concluded from time.
 const patience = 30 * time.Second
 
-// holdMain is a command for probate run: "hold FILE" writes its own process number and its parent's to
-// FILE, and waits for a signal that it may handle. It notes the signal in FILE.got, and exits with
-// 40 and the number of the signal.
+// holdMain is a command for probate run: "hold FILE" writes its own process number and its parent's
+// to FILE, and waits for a signal that it may handle. It notes the signal in FILE.got, and exits
+// with 40 and the number of the signal.
 func holdMain() {
 	file := os.Args[1]
 	got := make(chan os.Signal, 1)
@@ -216,7 +217,8 @@ func at(v any, key string) (any, bool) {
 // field VAR KEY: put the string at the dotted KEY of the one JSON object on stdout into a variable.
 func fieldCmd(ts *testscript.TestScript, neg bool, args []string) {
 	var v any
-	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &v); err != nil || neg || len(args) != 2 {
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &v); err != nil || neg ||
+		len(args) != 2 {
 		ts.Fatalf("usage: field VAR KEY, after one JSON object: %v", err)
 	}
 	value, ok := at(v, args[1])

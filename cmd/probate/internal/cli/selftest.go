@@ -119,8 +119,8 @@ func (a *app) printStep(s step) {
 	fmt.Fprintln(a.out, line)
 }
 
-// steps does one step after another and returns the names of those that failed. A step that cannot go
-// on ends the test: the ones behind it build on it.
+// steps does one step after another and returns the names of those that failed. A step that cannot
+// go on ends the test: the ones behind it build on it.
 func (t *trial) steps(show func(step)) (failed []string) {
 	for _, s := range []struct {
 		name string
@@ -174,8 +174,11 @@ func (t *trial) machine() (step, error) {
 	parts := []string{system, said("boot", h.Boot.ID.Known, "genuine", "unknown")}
 	if h.OS == "linux" {
 		initial := h.Namespaces.PIDInitial
-		parts = append(parts, said("pid namespace", initial.Known && initial.Value, "initial", "nested"),
-			said("/proc", h.ProcFS.Known, "trustworthy", "not trustworthy"))
+		parts = append(
+			parts,
+			said("pid namespace", initial.Known && initial.Value, "initial", "nested"),
+			said("/proc", h.ProcFS.Known, "trustworthy", "not trustworthy"),
+		)
 	}
 	parts = append(parts, said("machine id", h.Machine.ID.Known, "present", "absent"))
 	return step{Status: stepInfo, Seen: strings.Join(parts, ", ")}, nil

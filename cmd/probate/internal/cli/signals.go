@@ -36,8 +36,9 @@ func relaySignals(ctx context.Context) (context.Context, *relay) {
 			signal.Notify(r.incoming, sig)
 		}
 	}
-	// A broken pipe behind our messages must not end us while we hold a lock, nor take the exit code
-	// away at the end: these stay taken. They are not ignored, for the command would inherit that.
+	// A broken pipe behind our messages must not end us while we hold a lock, nor take the exit
+	// code away at the end: these stay taken. They are not ignored, for the command would inherit
+	// that.
 	for _, sig := range taken {
 		signal.Notify(make(chan os.Signal, 1), sig)
 	}

@@ -28,8 +28,8 @@ func signalNumber(sig os.Signal) int {
 }
 
 // inherit makes the command inherit a duplicate of the lock's descriptor, at a high number: scripts
-// use the low ones, and those that we inherited ourselves are passed on where they are. The returned
-// function drops our duplicate; the lock itself keeps its own descriptor.
+// use the low ones, and those that we inherited ourselves are passed on where they are. The
+// returned function drops our duplicate; the lock itself keeps its own descriptor.
 func inherit(_ *exec.Cmd, lock uintptr) (giveBack func(), err error) {
 	var fd int
 	for _, least := range []int{99, 20, 3} { // a low limit of open files leaves no high numbers

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalSends reports whether sig is one that a terminal sends to its whole foreground process group,
-// and the command is in that group: it has the signal already.
+// terminalSends reports whether sig is one that a terminal sends to its whole foreground process
+// group, and the command is in that group: it has the signal already.
 func terminalSends(sig os.Signal, command *os.Process) bool {
 	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
 		return false

@@ -48,8 +48,8 @@ func onTerminal(t *testing.T, dir string, env []string, args ...string) (*exec.C
 	return cmd, control
 }
 
-// TestControlCReachesTheCommandOnce: the terminal sends it to the command and to probate, which must
-// not send it on as well: programs take a second one for "at once".
+// TestControlCReachesTheCommandOnce: the terminal sends it to the command and to probate, which
+// must not send it on as well: programs take a second one for "at once".
 func TestControlCReachesTheCommandOnce(t *testing.T) {
 	cmd, terminal := onTerminal(t, t.TempDir(), nil, "run", "state", "--", "sh", "-c", `
 		trap 'n=$((n+1)); echo got' INT
@@ -59,8 +59,9 @@ func TestControlCReachesTheCommandOnce(t *testing.T) {
 	for lines := bufio.NewScanner(terminal); lines.Scan(); {
 		switch line := strings.TrimSpace(lines.Text()); {
 		case line == "ready":
-			// probate sleeps while the command takes the signal of the terminal, so that another one
-			// cannot melt into it; and what probate sends on comes in the order of their numbers.
+			// probate sleeps while the command takes the signal of the terminal, so that another
+			// one cannot melt into it; and what probate sends on comes in the order of their
+			// numbers.
 			cmd.Process.Signal(syscall.SIGSTOP)
 			terminal.WriteString("\x03")
 		case strings.HasSuffix(line, "got") && count == "":

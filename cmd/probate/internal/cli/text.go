@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// escape makes text from records, paths and other processes harmless for a terminal: everything that
-// is not printable (controls, direction overrides, invisible characters) and every byte that is not
-// UTF-8 comes out as an escape sequence in visible characters.
+// escape makes text from records, paths and other processes harmless for a terminal: everything
+// that is not printable (controls, direction overrides, invisible characters) and every byte that
+// is not UTF-8 comes out as an escape sequence in visible characters.
 func escape(s string) string {
 	if plain(s) {
 		return s
@@ -64,7 +64,8 @@ func visible(r rune) string {
 }
 
 // quote writes s as one word for a POSIX shell. A word with anything unprintable in it uses $'…',
-// which bash, zsh, ksh and newer shells read, so that it can be pasted and cannot hurt the terminal.
+// which bash, zsh, ksh and newer shells read, so that it can be pasted and cannot hurt the
+// terminal.
 func quote(s string) string {
 	switch {
 	case s != "" && strings.Trim(s, safeInShell) == "":
@@ -83,7 +84,8 @@ func quote(s string) string {
 			b.WriteRune(r)
 		default:
 			for _, c := range []byte(s[i : i+n]) {
-				fmt.Fprintf(&b, `\%03o`, c) // octal: always three digits, so nothing can run into it
+				// octal: always three digits, so nothing can run into it
+				fmt.Fprintf(&b, `\%03o`, c)
 			}
 		}
 		i += n
@@ -102,8 +104,8 @@ func operand(path string) string {
 	return quote(path)
 }
 
-// writeJSON prints v on one line. Characters that a terminal would act on are written as \u escapes,
-// which JSON readers undo.
+// writeJSON prints v on one line. Characters that a terminal would act on are written as \u
+// escapes, which JSON readers undo.
 func writeJSON(w io.Writer, v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

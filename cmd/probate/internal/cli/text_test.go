@@ -96,7 +96,11 @@ func TestWriteJSONKeepsTheTextAndTheTerminal(t *testing.T) {
 func TestTableLinesUp(t *testing.T) {
 	var buf bytes.Buffer
 	table(&buf, [][]string{
-		{"STATE", "VERDICT", "OWNER"}, {"état", "gone"}, {"a\nb", "alive", "a very long last cell"}, {"x", "unknown", "y"},
+		{
+			"STATE",
+			"VERDICT",
+			"OWNER",
+		}, {"état", "gone"}, {"a\nb", "alive", "a very long last cell"}, {"x", "unknown", "y"},
 	}, func(row, col int, cell string) string {
 		if col == 1 && row > 0 {
 			return "<" + cell + ">"

@@ -14,7 +14,8 @@ import (
 	"github.com/probate-dev/probate/lockfile"
 )
 
-// trial is a self-test under way. Every step either sees what must be, or returns what it saw instead.
+// trial is a self-test under way. Every step either sees what must be, or returns what it saw
+// instead.
 type trial struct {
 	ctx        context.Context
 	dir, state string
@@ -51,9 +52,15 @@ func (t *trial) hold() (step, error) {
 	case !ok:
 		return step{}, err
 	case busy.Owner == nil || busy.Owner.PID != c.pid():
-		return step{}, fmt.Errorf("a second process was refused, but told of another owner: %w", err)
+		return step{}, fmt.Errorf(
+			"a second process was refused, but told of another owner: %w",
+			err,
+		)
 	case busy.Verdict != identity.Alive:
-		return step{}, fmt.Errorf("a second process was refused, but the owner was not judged alive: %w", err)
+		return step{}, fmt.Errorf(
+			"a second process was refused, but the owner was not judged alive: %w",
+			err,
+		)
 	}
 	return step{Status: stepOK, Seen: "a child holds; a second process is told who"}, nil
 }
@@ -81,7 +88,11 @@ func (t *trial) crash() (step, error) {
 	case lock.Recovered() == nil:
 		return step{}, errors.New("the lock of a killed child was free, and not taken over")
 	case lock.Token() != before+1:
-		return step{}, fmt.Errorf("the fence went from %d to %d, not up by one", before, lock.Token())
+		return step{}, fmt.Errorf(
+			"the fence went from %d to %d, not up by one",
+			before,
+			lock.Token(),
+		)
 	}
 	t.takeovers++
 	if err := lock.Release(); err != nil {
@@ -91,10 +102,13 @@ func (t *trial) crash() (step, error) {
 		Seen: fmt.Sprintf("child killed; judged gone (%s); taken over", in.Reason)}, nil
 }
 
-// notProven is crash where nothing proves the death: a person must decide, which is safe but not what
-// the caller hopes for. The lock is broken, so that the test can go on.
+// notProven is crash where nothing proves the death: a person must decide, which is safe but not
+// what the caller hopes for. The lock is broken, so that the test can go on.
 func (t *trial) notProven(in lockfile.Inspection) (step, error) {
-	s := step{Status: stepOff, Seen: fmt.Sprintf("child killed; judged %s (%s)", in.Verdict, in.Reason)}
+	s := step{
+		Status: stepOff,
+		Seen:   fmt.Sprintf("child killed; judged %s (%s)", in.Verdict, in.Reason),
+	}
 	if runtime.GOOS == "linux" {
 		s.Seen += ": a person must decide after a crash"
 	} else {
@@ -151,8 +165,8 @@ func (t *trial) pause() (step, error) {
 		Seen: fmt.Sprintf("child stopped; judged alive (%s); not taken over", busy.Reason)}, nil
 }
 
-// lateWrite: a person breaks the lock of the stopped child, somebody else writes, and the child wakes
-// up and writes too: refused, and nothing changed.
+// lateWrite: a person breaks the lock of the stopped child, somebody else writes, and the child
+// wakes up and writes too: refused, and nothing changed.
 func (t *trial) lateWrite() (step, error) {
 	in, err := lockfile.Inspect(t.state, lockfile.Options{})
 	if err != nil {
@@ -210,7 +224,11 @@ func (t *trial) fence() (step, error) {
 	last := t.tokens[len(t.tokens)-1]
 	switch raised := last - t.tokens[0]; {
 	case in.Fence.Counter != last:
-		return step{}, fmt.Errorf("the counter is %d, the last token was %d", in.Fence.Counter, last)
+		return step{}, fmt.Errorf(
+			"the counter is %d, the last token was %d",
+			in.Fence.Counter,
+			last,
+		)
 	case raised != fence.Token(t.takeovers+t.breaks):
 		return step{}, fmt.Errorf("the fence rose by %d in %d takeovers and breaks", raised,
 			t.takeovers+t.breaks)
