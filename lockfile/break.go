@@ -61,7 +61,8 @@ func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*B
 		reason: req.Reason, by: req.By})
 	if errors.Is(err, errMoved) {
 		return nil, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
-			Err: fmt.Errorf("%w: it changed while it was being broken", ErrChanged)}
+			Next: "look again: probate inspect " + shellQuote(p.state()),
+			Err:  fmt.Errorf("%w: it changed while it was being broken", ErrChanged)}
 	}
 	if err != nil {
 		return nil, err
@@ -80,10 +81,12 @@ func (p *place) lookToBreak(req BreakRequest) (sighting, error) {
 	switch {
 	case s.free():
 		return s, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
-			Err: fmt.Errorf("%w: it is free", ErrChanged)}
+			Next: "look again: probate inspect " + shellQuote(p.state()),
+			Err:  fmt.Errorf("%w: it is free", ErrChanged)}
 	case s.lockID != req.LockID:
 		return s, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
-			Err: fmt.Errorf("%w: named was %q, it is %s now", ErrChanged, req.LockID, s.lockID)}
+			Next: "look again: probate inspect " + shellQuote(p.state()),
+			Err:  fmt.Errorf("%w: named was %q, it is %s now", ErrChanged, req.LockID, s.lockID)}
 	case s.finding.Verdict == identity.Alive && !req.EvenIfAlive:
 		return s, p.busy(op, s, nil)
 	}

@@ -16,25 +16,29 @@ func breakIt(state string, req lockfile.BreakRequest) (*lockfile.Broken, error) 
 	return lockfile.Break(context.Background(), state, req, lockfile.Options{})
 }
 
-// A person breaks the lock that they saw, and no other; not a living owner's unless they say so. It is
-// logged with who and why, the number grows by one, and the holder is fenced.
+// A person breaks the lock that they saw, and no other; not a living owner's unless they say so. It
+// is logged with who and why, the number grows by one, and the holder is fenced.
 func TestBreak(t *testing.T) {
 	state := newState(t)
 	holder := startActor(t, state, knobs{Label: "nightly"})
 	id, _, _ := tenureOf(t, holder.Ask("acquire"))
+	const another = "0123456789abcdef"
+	ask := func(id, reason string) lockfile.BreakRequest {
+		return lockfile.BreakRequest{LockID: id, Reason: reason, EvenIfAlive: true}
+	}
 	for name, c := range map[string]struct {
 		req   lockfile.BreakRequest
 		want  error
 		parts []string
 	}{
-		"no reason":    {lockfile.BreakRequest{LockID: id, EvenIfAlive: true}, nil, []string{"Reason"}},
-		"blank reason": {lockfile.BreakRequest{LockID: id, Reason: " \t\n", EvenIfAlive: true}, nil, []string{"Reason"}},
-		"another lock": {lockfile.BreakRequest{LockID: "0123456789abcdef", Reason: "x", EvenIfAlive: true},
-			lockfile.ErrChanged, []string{"0123456789abcdef", id}},
-		"no lock":      {lockfile.BreakRequest{Reason: "x", EvenIfAlive: true}, lockfile.ErrChanged, []string{id}},
-		"half an id":   {lockfile.BreakRequest{LockID: id[:8], Reason: "x", EvenIfAlive: true}, lockfile.ErrChanged, []string{id}},
-		"it is alive":  {lockfile.BreakRequest{LockID: id, Reason: "x"}, lockfile.ErrBusy, []string{"held", "alive", `"nightly"`}},
-		"a dirty word": {lockfile.BreakRequest{LockID: id + "\x1b[31m", Reason: "x", EvenIfAlive: true}, lockfile.ErrChanged, []string{`\x1b[31m`}},
+		"no reason":    {ask(id, ""), nil, []string{"Reason"}},
+		"blank reason": {ask(id, " \t\n"), nil, []string{"Reason"}},
+		"another lock": {ask(another, "x"), lockfile.ErrChanged, []string{another, id}},
+		"no lock":      {ask("", "x"), lockfile.ErrChanged, []string{id}},
+		"half an id":   {ask(id[:8], "x"), lockfile.ErrChanged, []string{id}},
+		"a dirty word": {ask(id+"\x1b[31m", "x"), lockfile.ErrChanged, []string{`\x1b[31m`}},
+		"it is alive": {lockfile.BreakRequest{LockID: id, Reason: "x"}, lockfile.ErrBusy,
+			[]string{"held", "alive", `"nightly"`}},
 	} {
 		broken, err := breakIt(state, c.req)
 		if broken != nil || err == nil || c.want != nil && !errors.Is(err, c.want) {
@@ -50,10 +54,12 @@ func TestBreak(t *testing.T) {
 		t.Error("what was refused was logged")
 	}
 
-	broken, err := breakIt(state, lockfile.BreakRequest{LockID: id, Reason: "it hangs", By: "alice", EvenIfAlive: true})
+	broken, err := breakIt(state, lockfile.BreakRequest{LockID: id, Reason: "it hangs", By: "alice",
+		EvenIfAlive: true})
 	noError(t, err)
 	if broken.LockID != id || broken.Fence != 1 || broken.Saved != "" || broken.State != state ||
-		broken.Owner == nil || broken.Owner.PID != holder.PID() || broken.Finding.Verdict != identity.Alive {
+		broken.Owner == nil || broken.Owner.PID != holder.PID() ||
+		broken.Finding.Verdict != identity.Alive {
 		t.Errorf("%+v, owner %+v", broken, broken.Owner)
 	}
 	wantText(t, broken.Warning, "if the owner lives", "refused")
@@ -70,9 +76,9 @@ func TestBreak(t *testing.T) {
 	if len(entries) != 1 || unreadable != 0 {
 		t.Fatalf("%d entries, %d unreadable", len(entries), unreadable)
 	}
-	if e := entries[0]; e.Event != lockfile.EventBreak || e.Reason != "it hangs" || e.By != "alice" || e.Fence != 1 ||
-		e.LockID != id || e.RecoveredPID != holder.PID() || e.Verdict != identity.Alive || len(e.Evidence) == 0 ||
-		e.At.IsZero() || e.Host == "" {
+	if e := entries[0]; e.Event != lockfile.EventBreak || e.Reason != "it hangs" || e.By != "alice" ||
+		e.Fence != 1 || e.LockID != id || e.RecoveredPID != holder.PID() ||
+		e.Verdict != identity.Alive || len(e.Evidence) == 0 || e.At.IsZero() || e.Host == "" {
 		t.Errorf("%+v", e)
 	}
 	_, err = breakIt(state, lockfile.BreakRequest{LockID: id, Reason: "again"})
@@ -117,9 +123,11 @@ func TestBreakUnreadable(t *testing.T) {
 			}
 			_, err := lockfile.TryAcquire(state, lockfile.Options{})
 			wantError(t, err, lockfile.ErrBusy)
-			broken, err := breakIt(state, lockfile.BreakRequest{LockID: in.LockID, Reason: "not ours", By: "bob"})
+			req := lockfile.BreakRequest{LockID: in.LockID, Reason: "not ours", By: "bob"}
+			broken, err := breakIt(state, req)
 			noError(t, err)
-			if want := state + ".lock.broken-" + in.LockID; broken.Saved != want || content(t, want) != text {
+			if want := state + ".lock.broken-" + in.LockID; broken.Saved != want ||
+				content(t, want) != text {
 				t.Errorf("saved at %q", broken.Saved)
 			}
 			wantText(t, broken.Warning, "nothing is known of the owner")
@@ -153,7 +161,8 @@ func TestBreakComparesContent(t *testing.T) {
 	}
 }
 
-// A directory or a link at the lock's path is moved away as it is, and what the link names is left alone.
+// A directory or a link at the lock's path is moved away as it is, and what the link names is left
+// alone.
 func TestBreakSomethingElse(t *testing.T) {
 	for name, put := range map[string]func(t *testing.T, lock string){
 		"directory": func(t *testing.T, lock string) {

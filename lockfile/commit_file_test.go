@@ -15,8 +15,9 @@ import (
 
 func init() { probetest.Register("reader", reader) }
 
-// reader reads the file of its first argument until it is told to stop, and tells how often, or what
-// it saw that must not be: a file in which not all bytes are the same, or fewer than its first says.
+// reader reads the file of its first argument until it is told to stop, and tells how often, or
+// what it saw that must not be: a file in which not all bytes are the same, or fewer than its first
+// says.
 func reader(p *probetest.Peer) {
 	p.Send("reading")
 	stop := make(chan bool)
@@ -46,7 +47,10 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 		noError(t, lock.WriteFile(state, bytes.Repeat([]byte{'a' + byte(c)}, (c+1)*50_000), 0o600))
 	}
 	write(0)
-	readers := []*probetest.Child{probetest.Start(t, "reader", state), probetest.Start(t, "reader", state)}
+	readers := []*probetest.Child{
+		probetest.Start(t, "reader", state),
+		probetest.Start(t, "reader", state),
+	}
 	for _, r := range readers {
 		r.Expect("reading")
 	}

@@ -46,8 +46,10 @@ func TestInherit(t *testing.T) {
 	noLeftovers(t, state)
 }
 
-// The lock of a wrapper that was killed stands until it is taken over: the command may go on so long.
+// The lock of a wrapper that was killed stands until it is taken over: the command may go on so
+// long.
 func TestInheritOutlivesTheWrapper(t *testing.T) {
+	needsProof(t)
 	t.Parallel()
 	state := newState(t)
 	above, below := startActor(t, state), startActor(t, state)
@@ -98,19 +100,21 @@ func TestInheritEnvironments(t *testing.T) {
 		environ []string
 		want    string // none, bad, ok, fenced, lost
 	}{
-		"as given":        {state, environ, "ok"},
-		"among others":    {state, append([]string{"PATH=/bin", "PROBATE_RECOVERY=off", "X"}, environ...), "ok"},
-		"empty":           {state, nil, "none"},
-		"no lease":        {state, with(lockfile.EnvLease, ""), "none"},
-		"no state":        {state, with(lockfile.EnvState, ""), "none"},
-		"another state":   {filepath.Join(dir, "other"), environ, "none"},
-		"state elsewhere": {state, with(lockfile.EnvState, "/no/such/place/state"), "none"},
-		"no fence":        {state, with(lockfile.EnvFence, ""), "bad"},
-		"bad fence":       {state, with(lockfile.EnvFence, "-1"), "bad"},
-		"bad lease":       {state, with(lockfile.EnvLease, lease[:47]), "bad"},
-		"capital lease":   {state, with(lockfile.EnvLease, strings.ToUpper(lease)+"A"), "bad"},
-		"guessed lease":   {state, with(lockfile.EnvLease, strings.Repeat("0", 48)), "lost"},
-		"guessed fence":   {state, with(lockfile.EnvFence, "1"), "fenced"},
+		"as given":      {state, environ, "ok"},
+		"among others":  {state, append([]string{"PATH=/bin", "PROBATE_X=y", "X"}, environ...), "ok"},
+		"empty":         {state, nil, "none"},
+		"no lease":      {state, with(lockfile.EnvLease, ""), "none"},
+		"no state":      {state, with(lockfile.EnvState, ""), "none"},
+		"another state": {filepath.Join(dir, "other"), environ, "none"},
+		"moved":         {state, with(lockfile.EnvState, "/no/such/place/state"), "ok"},
+		"state elsewhere": {state, []string{lockfile.EnvState + "=/no/such/place/state",
+			lockfile.EnvFence + "=0", lockfile.EnvLease + "=" + strings.Repeat("0", 48)}, "none"},
+		"no fence":      {state, with(lockfile.EnvFence, ""), "bad"},
+		"bad fence":     {state, with(lockfile.EnvFence, "-1"), "bad"},
+		"bad lease":     {state, with(lockfile.EnvLease, lease[:47]), "bad"},
+		"capital lease": {state, with(lockfile.EnvLease, strings.ToUpper(lease)+"A"), "bad"},
+		"guessed lease": {state, with(lockfile.EnvLease, strings.Repeat("0", 48)), "lost"},
+		"guessed fence": {state, with(lockfile.EnvFence, "1"), "fenced"},
 	} {
 		below, err := lockfile.Inherit(c.path, c.environ, lockfile.Options{})
 		switch {
@@ -133,7 +137,8 @@ func TestInheritEnvironments(t *testing.T) {
 		if got := outcome(below.WriteFile(state, []byte(name), 0o600)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		if below.State() != state || c.want == "ok" && (below.ID() != lock.ID() || below.Token() != lock.Token()) {
+		if below.State() != state ||
+			c.want == "ok" && (below.ID() != lock.ID() || below.Token() != lock.Token()) {
 			t.Errorf("%s: %s, %s, %d", name, below.State(), below.ID(), below.Token())
 		}
 		noError(t, below.Close())
@@ -154,6 +159,30 @@ func TestInheritEnvironments(t *testing.T) {
 	}
 	noError(t, lock.Check())
 	noError(t, lock.Release())
+}
+
+// The directory is renamed under a lock: the holder and the command below it go on, each by its way.
+func TestInheritAfterRename(t *testing.T) {
+	t.Parallel()
+	state := newState(t)
+	before, after := filepath.Dir(state)+"/before", filepath.Dir(state)+"/after"
+	noError(t, os.Mkdir(before, 0o700))
+	above := startActor(t, before+"/state")
+	tenureOf(t, above.Ask("acquire"))
+	environ := above.Ask("environ")
+	if err := os.Rename(before, after); err != nil {
+		t.Skip("a directory in use cannot be renamed here: ", err)
+	}
+	below := startActor(t, after+"/state")
+	expect(t, below, "inherit "+environ, "ok")
+	expect(t, below, "write by the child", "ok")
+	expect(t, above, "check", "ok")
+	if text := content(t, after+"/state"); text != "by the child" {
+		t.Errorf("the state is %q", text)
+	}
+	expect(t, above, "release", "ok")
+	expect(t, below, "write late", "lost")
+	noLeftovers(t, after+"/state")
 }
 
 // The lease is in the record and in Environ, and in nothing that anybody prints.
@@ -177,8 +206,8 @@ func TestLeaseIsSecret(t *testing.T) {
 	below, err := lockfile.Inherit(state, lock.Environ(), opts)
 	noError(t, err)
 	show(below)
-	broken, err := lockfile.Break(always, state, lockfile.BreakRequest{LockID: lock.ID(), Reason: "test",
-		EvenIfAlive: true}, opts)
+	broken, err := lockfile.Break(always, state, lockfile.BreakRequest{LockID: lock.ID(),
+		Reason: "test", EvenIfAlive: true}, opts)
 	noError(t, err)
 	show(*broken, lock.Check(), below.Check(), lock.Release(), lock.Release())
 	noError(t, below.Close())

@@ -44,16 +44,19 @@ var losses = map[string]struct {
 			expect(t, other, "release", "ok")
 		}
 	}},
-	"taken aside by a peer": {breach: ".lock.recovering.", lose: func(t *testing.T, state, id string) func() {
-		aside := state + ".lock.recovering.00112233445566ff"
-		noError(t, os.Rename(state+".lock", aside))
-		return func() {
-			if _, err := os.Stat(aside); err != nil {
-				t.Errorf("what the peer has taken aside was touched: %v", err)
+	"taken aside by a peer": {
+		breach: ".lock.recovering.",
+		lose: func(t *testing.T, state, id string) func() {
+			aside := state + ".lock.recovering.00112233445566ff"
+			noError(t, os.Rename(state+".lock", aside))
+			return func() {
+				if _, err := os.Stat(aside); err != nil {
+					t.Errorf("what the peer has taken aside was touched: %v", err)
+				}
+				noError(t, os.Remove(aside))
 			}
-			noError(t, os.Remove(aside))
-		}
-	}},
+		},
+	},
 	"recovered by a peer": {breach: ".recovered-", lose: func(t *testing.T, state, id string) func() {
 		marker := state + ".recovered-" + leaseOf(t, state)[:24]
 		noError(t, os.WriteFile(marker, nil, 0o600))
@@ -74,7 +77,8 @@ var losses = map[string]struct {
 		}
 	}},
 	"overwritten in place": {lose: func(t *testing.T, state, id string) func() {
-		noError(t, os.WriteFile(state+".lock", []byte(strings.Replace(content(t, state+".lock"), `"v":2`, `"v":3`, 1)), 0o600))
+		other := strings.Replace(content(t, state+".lock"), `"v":2`, `"v":3`, 1)
+		noError(t, os.WriteFile(state+".lock", []byte(other), 0o600))
 		return func() {
 			if text := content(t, state+".lock"); !strings.HasPrefix(text, `{"v":3`) {
 				t.Errorf("somebody else's record became %q", text)
@@ -174,7 +178,8 @@ func TestLossIsNoticed(t *testing.T) {
 					context.AfterFunc(lock.Context(), func() { told <- context.Cause(lock.Context()) })
 				}
 				cleanUp := c.lose(t, state, lock.ID())
-				if err := <-told; !errors.Is(err, lockfile.ErrLost) || errors.Is(err, lockfile.ErrFenced) != c.fenced {
+				if err := <-told; !errors.Is(err, lockfile.ErrLost) ||
+					errors.Is(err, lockfile.ErrFenced) != c.fenced {
 					t.Errorf("told of %v", err)
 				}
 				wantError(t, lock.Release(), lockfile.ErrLost)
@@ -186,8 +191,8 @@ func TestLossIsNoticed(t *testing.T) {
 	}
 }
 
-// The record is taken away while the commit is under way, as a peer that ignores the gate can: what was
-// written stands, and the caller is told that it is not sure of it.
+// The record is taken away while the commit is under way, as a peer that ignores the gate can: what
+// was written stands, and the caller is told that it is not sure of it.
 func TestLostDuringCommit(t *testing.T) {
 	for name, c := range losses {
 		if c.fenced { // nobody who uses the gate can do that
@@ -222,9 +227,10 @@ func TestLostDuringCommit(t *testing.T) {
 	}
 }
 
-// A copy of a record of ours that is restored later is an orphan: its kernel lock is nobody's, and its
-// process is gone.
+// A copy of a record of ours that is restored later is an orphan: its kernel lock is nobody's, and
+// its process is gone.
 func TestRestoredCopy(t *testing.T) {
+	needsProof(t)
 	state := newState(t)
 	child := startActor(t, state)
 	id, _, _ := tenureOf(t, child.Ask("acquire"))

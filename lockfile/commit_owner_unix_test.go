@@ -27,8 +27,8 @@ func ownerOf(t testing.TB, path string) (uid, gid int) {
 	return int(s.Uid), int(s.Gid)
 }
 
-// A new file gets exactly the mode that was asked for, whatever the umask; one that exists keeps its own.
-// Fence and log follow the state, so that whoever may write it can use them too.
+// A new file gets exactly the mode that was asked for, whatever the umask; one that exists keeps
+// its own. Fence and log follow the state, so that whoever may write it can use them too.
 func TestModes(t *testing.T) {
 	for _, umask := range []int{0, 0o077} {
 		func() {
@@ -54,7 +54,8 @@ func TestModes(t *testing.T) {
 			noError(t, os.Remove(state+".fence"))
 			abandon(t, state)
 			lock = tryAcquire(t, state, lockfile.Options{Mode: 0o644})
-			for suffix, want := range map[string]fs.FileMode{".fence": 0o640, ".recovery.log": 0o640, ".lock": 0o644} {
+			for suffix, want := range map[string]fs.FileMode{".fence": 0o640,
+				".recovery.log": 0o640, ".lock": 0o644} {
 				if mode := modeOf(t, state+suffix); mode != want {
 					t.Errorf("umask %#o: %s has mode %v, want %v", umask, suffix, mode, want)
 				}
@@ -64,8 +65,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Root works on the data of another user: the state stays theirs, and so do the files beside it, and
-// the owner can go on alone.
+// Root works on the data of another user: the state stays theirs, and so do the files beside it,
+// and the owner can go on alone.
 func TestOwners(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to give files away")

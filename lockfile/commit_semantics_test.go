@@ -58,13 +58,15 @@ func TestWriteFrom(t *testing.T) {
 	if noError(t, err); n != 12 || content(t, state) != "byte by byte" {
 		t.Errorf("%d bytes, the state is %q", n, content(t, state))
 	}
-	n, err = lock.WriteFrom(state, io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrNoProgress)), 0o600)
+	half := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrNoProgress))
+	n, err = lock.WriteFrom(state, half, 0o600)
 	wantError(t, err, io.ErrNoProgress)
 	wantText(t, err.Error(), state, "read the new content")
 	if n != 4 || content(t, state) != "byte by byte" {
 		t.Errorf("%d bytes, the state is %q", n, content(t, state))
 	}
-	if n, err = lock.WriteFrom(state, strings.NewReader(""), 0o600); n != 0 || err != nil || content(t, state) != "" {
+	if n, err = lock.WriteFrom(state, strings.NewReader(""), 0o600); n != 0 || err != nil ||
+		content(t, state) != "" {
 		t.Errorf("%d bytes, %v, the state is %q", n, err, content(t, state))
 	}
 	noError(t, lock.Check())
@@ -85,7 +87,9 @@ func TestAfterRelease(t *testing.T) {
 	other := tryAcquire(t, state, lockfile.Options{})
 	for name, use := range map[string]func() error{
 		"Release": lock.Release, "Check": lock.Check,
-		"Commit":    func() error { return lock.Commit(always, func() error { t.Error("run"); return nil }) },
+		"Commit": func() error {
+			return lock.Commit(always, func() error { t.Error("run"); return nil })
+		},
 		"WriteFile": func() error { return lock.WriteFile(state, []byte("late"), 0o600) },
 		"WriteFrom": func() error {
 			_, err := lock.WriteFrom(state, iotest.ErrReader(errors.New("read")), 0o600)

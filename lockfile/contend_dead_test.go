@@ -16,8 +16,8 @@ import (
 func init() { probetest.Register("contender", contender) }
 
 // contender acquires the lock of its first argument whenever it is told to go, raises the number in
-// the state by one, and releases. Its second argument is a file of which only the holder may have the
-// system's own lock. It tells "FENCE recovered" or "FENCE free", or what went wrong.
+// the state by one, and releases. Its second argument is a file of which only the holder may have
+// the system's own lock. It tells "FENCE recovered" or "FENCE free", or what went wrong.
 func contender(p *probetest.Peer) {
 	for {
 		verb, rest, _ := strings.Cut(p.Line(), " ")

@@ -51,8 +51,8 @@ func TestContendersOnAFreeLock(t *testing.T) {
 	noLeftovers(t, state)
 }
 
-// A process that holds a lock is refused it a second time, whatever it calls the state, and without a
-// deadlock: exclusion inside a process comes from the same files as between processes.
+// A process that holds a lock is refused it a second time, whatever it calls the state, and without
+// a deadlock: exclusion inside a process comes from the same files as between processes.
 func TestOneProcessManySpellings(t *testing.T) {
 	state := newState(t)
 	dir, base := filepath.Split(state)
@@ -100,8 +100,8 @@ func inspect(t probetest.TB, state string) lockfile.Inspection {
 	return in
 }
 
-// One holds, one waits, the first releases, and a third comes in between: the record is another file
-// each time, and no two of them are ever inside together. (B42)
+// One holds, one waits, the first releases, and a third comes in between: the record is another
+// file each time, and no two of them are ever inside together. (B42)
 func TestWaiterAndNewcomer(t *testing.T) {
 	t.Parallel()
 	rounds := 60

@@ -54,8 +54,8 @@ func (s tally) consistent() error {
 	return nil
 }
 
-// committer commits in a loop, under a name of its own, until it is killed: "in" when it has the lock,
-// "ack N" when its commit number N was acknowledged, or what it saw that must not be.
+// committer commits in a loop, under a name of its own, until it is killed: "in" when it has the
+// lock, "ack N" when its commit number N was acknowledged, or what it saw that must not be.
 func committer(p *probetest.Peer) {
 	state, crit, name := p.Arg(0), p.Arg(1), p.Arg(2)
 	mine := 0
@@ -138,9 +138,10 @@ func (w *storm) follow(child *probetest.Child, name string, ended func()) {
 }
 
 // Six processes commit in a loop while whoever holds the lock is killed every 80 to 300 ms: no
-// acknowledged commit is lost, no two hold at once, nobody stands still for 3 s, and nothing is left
-// over but state, fence, log and markers. (I1, I3, I4, I6, I7)
+// acknowledged commit is lost, no two hold at once, nobody stands still for 3 s, and nothing is
+// left over but state, fence, log and markers. (I1, I3, I4, I6, I7)
 func TestStormOfKills(t *testing.T) {
+	needsProof(t)
 	length := 4 * time.Second
 	if testing.Short() {
 		length = time.Second
@@ -215,8 +216,8 @@ func TestStormOfKills(t *testing.T) {
 		t.Errorf("%d commits and %d kills are no storm", acked, kills)
 	}
 	fencesGrow(t, state, token)
-	t.Logf("%d kills, %d commits acknowledged, %d in the state, fence %d, longest standstill %v", kills, acked,
-		s.Total, token, w.longest.Round(time.Millisecond))
+	t.Logf("%d kills, %d commits acknowledged, %d in the state, fence %d, longest standstill %v",
+		kills, acked, s.Total, token, w.longest.Round(time.Millisecond))
 }
 
 // recoverable is what the verb recover will answer.

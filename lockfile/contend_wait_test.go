@@ -29,6 +29,7 @@ func TestWaitForRelease(t *testing.T) {
 
 // The holder is killed, and the one who waits takes over.
 func TestWaitForDeath(t *testing.T) {
+	needsProof(t)
 	t.Parallel()
 	state := newState(t)
 	first, second := startActor(t, state), startActor(t, state)

@@ -20,19 +20,22 @@ func told() (*bytes.Buffer, *slog.Logger) {
 	return &b, slog.New(slog.NewTextHandler(&b, nil))
 }
 
-// The fence is deleted, damaged or put back between two tenures: the next one goes on from the largest
-// number in log and record, and says so. (I3)
+// The fence is deleted, damaged or put back between two tenures: the next one goes on from the
+// largest number in log and record, and says so. (I3)
 func TestFenceRepaired(t *testing.T) {
+	put := func(text string) func(fence string) error {
+		return func(fence string) error { return os.WriteFile(fence, []byte(text), 0o600) }
+	}
 	for name, c := range map[string]struct {
 		damage func(fence string) error
 		was    string
 	}{
 		"deleted":       {os.Remove, "missing"},
 		"empty":         {func(f string) error { return os.Truncate(f, 0) }, "empty"},
-		"garbage":       {func(f string) error { return os.WriteFile(f, []byte("xyz"), 0o600) }, "xyz"},
+		"garbage":       {put("xyz"), "xyz"},
 		"torn":          {func(f string) error { return os.Truncate(f, 9) }, "000000000"},
-		"NUL":           {func(f string) error { return os.WriteFile(f, make([]byte, 21), 0o600) }, `\x00`},
-		"more than all": {func(f string) error { return os.WriteFile(f, []byte("9007199254740992\n"), 0o600) }, "9007199254740992"},
+		"NUL":           {put(strings.Repeat("\x00", 21)), `\x00`},
+		"more than all": {put("9007199254740992\n"), "9007199254740992"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			state := newState(t)
@@ -146,7 +149,8 @@ func TestFenceIsSomethingElse(t *testing.T) {
 					t.Errorf("dead %v: %T: %v", dead, err, err)
 				}
 				after, err := os.Lstat(state + ".fence")
-				if err != nil || fmt.Sprint(after.Mode(), after.Size()) != fmt.Sprint(before.Mode(), before.Size()) {
+				if err != nil ||
+					fmt.Sprint(after.Mode(), after.Size()) != fmt.Sprint(before.Mode(), before.Size()) {
 					t.Errorf("dead %v: it was %v, it is %v, %v", dead, before, after, err)
 				}
 				want := map[bool]identity.Verdict{false: identity.Free, true: identity.Gone}[dead]

@@ -49,16 +49,29 @@ func abandonedOften(t *testing.T, state string) int {
 }
 
 var crashings = []crashing{
-	{name: "first tenure", knobs: flushed, verbs: []string{"acquire", "write one", "write two", "release"},
-		before: func(*testing.T, string) int { return 0 }},
-	{name: "first tenure, only names", knobs: flushed, verbs: []string{"acquire", "write one", "write two",
-		"release"}, before: func(*testing.T, string) int { return 0 }, fails: map[string]syscall.Errno{
-		"create-unnamed": unix.EOPNOTSUPP}},
+	{
+		name:   "first tenure",
+		knobs:  flushed,
+		verbs:  []string{"acquire", "write one", "write two", "release"},
+		before: func(*testing.T, string) int { return 0 },
+	},
+	{
+		name:   "first tenure, only names",
+		knobs:  flushed,
+		verbs:  []string{"acquire", "write one", "write two", "release"},
+		before: func(*testing.T, string) int { return 0 },
+		fails:  map[string]syscall.Errno{"create-unnamed": unix.EOPNOTSUPP},
+	},
 	{name: "writing another file", knobs: flushed, verbs: []string{"acquire", "write-other DIR/other"},
 		before: func(*testing.T, string) int { return 0 }},
 	{name: "takeover", before: abandoned, knobs: flushed, verbs: []string{"acquire", "release"}},
-	{name: "takeover without exchange", before: abandonedOften, knobs: flushed, verbs: []string{"acquire"},
-		fails: map[string]syscall.Errno{"exchange": unix.EINVAL}},
+	{
+		name:   "takeover without exchange",
+		before: abandonedOften,
+		knobs:  flushed,
+		verbs:  []string{"acquire"},
+		fails:  map[string]syscall.Errno{"exchange": unix.EINVAL},
+	},
 	{name: "takeover without renames", before: abandoned, verbs: []string{"acquire"}, knobs: flushed,
 		fails: map[string]syscall.Errno{"exchange": unix.ENOSYS, "rename-noreplace": unix.ENOSYS}},
 	{name: "takeover in place", before: abandoned, verbs: []string{"acquire"}, knobs: flushed,
@@ -69,8 +82,9 @@ var crashings = []crashing{
 		knobs: knobs{Durability: lockfile.FlushFirst, FreshToken: true}},
 }
 
-// Whoever is killed, and wherever, in the middle of a write too: the record is absent or whole, the next one acquires without a
-// person, nothing is left over, and no number is given twice. (I3, I4, I6, I7)
+// Whoever is killed, and wherever, in the middle of a write too: the record is absent or whole, the
+// next one acquires without a person, nothing is left over, and no number is given twice. (I3, I4,
+// I6, I7)
 func TestKilledAtEveryStep(t *testing.T) {
 	for _, c := range crashings {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +107,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// killAt kills before change n, and looks at what is left. It reports whether there was no such change.
+// killAt kills before change n, and looks at what is left. It reports whether there was no such
+// change.
 func (c *crashing) killAt(t *testing.T, n int) (survived bool) {
 	state := newState(t)
 	used := c.before(t, state)
@@ -161,7 +176,8 @@ func (c *crashing) aftermath(t *testing.T, state string, used int, acked string)
 	in := inspect(t, state)
 	switch {
 	case in.Verdict == identity.Free:
-	case in.Verdict == identity.Gone && (in.Format == "record-v2" || in.Reason == identity.RecordOrphaned):
+	case in.Verdict == identity.Gone &&
+		(in.Format == "record-v2" || in.Reason == identity.RecordOrphaned):
 		used = max(used, int(in.Fence.Record))
 	default:
 		t.Errorf("the record is %v (%s)", in.Finding, in.Format)
@@ -182,7 +198,8 @@ func (c *crashing) aftermath(t *testing.T, state string, used int, acked string)
 	expect(t, next, "write after", "ok")
 	expect(t, next, "release", "ok")
 	noLeftovers(t, state)
-	if temps, err := filepath.Glob(filepath.Join(filepath.Dir(state), "*.tmp")); err != nil || len(temps) != 0 {
+	if temps, err := filepath.Glob(filepath.Join(filepath.Dir(state), "*.tmp")); err != nil ||
+		len(temps) != 0 {
 		t.Errorf("left over: %q, %v", temps, err)
 	}
 	if notes := inspect(t, state).Notes; len(notes) != 0 {
@@ -198,8 +215,8 @@ func (c *crashing) aftermath(t *testing.T, state string, used int, acked string)
 	fencesGrow(t, state, token)
 }
 
-// A person who breaks a living holder's lock is killed on the way: the holder has its lock, or is told
-// that it is fenced, and can clear up; it never commits after the counter was raised. (I2, I4)
+// A person who breaks a living holder's lock is killed on the way: the holder has its lock, or is
+// told that it is fenced, and can clear up; it never commits after the counter was raised. (I2, I4)
 func TestBreakerKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	var ends []string

@@ -20,9 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tap stops a child before each of its file operations, and the test decides what becomes of it: go
-// on, fail with an errno, wait, or be killed there. It is a seccomp filter whose questions the test
-// answers, so it needs no tracer, no root and no help from the code under test.
+// A tap stops a child before each of its file operations, and the test decides what becomes of it:
+// go on, fail with an errno, wait, or be killed there. It is a seccomp filter whose questions the
+// test answers, so it needs no tracer, no root and no help from the code under test.
 
 // sysFilter is one rule of a filter: a system call, and what one of its arguments must be.
 type sysFilter struct {
@@ -119,7 +119,8 @@ type tap struct {
 	fd    int
 }
 
-// newTap takes the questions of a child that called tapSelf, about files in dir. fd is what that returned.
+// newTap takes the questions of a child that called tapSelf, about files in dir. fd is what that
+// returned.
 func newTap(t testing.TB, child *probetest.Child, dir, fd string) *tap {
 	t.Helper()
 	n, err := strconv.Atoi(fd)
@@ -226,8 +227,8 @@ func (k *tap) poll(patience time.Duration) (asks, ended bool) {
 	}
 }
 
-// meanwhile lets the child go on with whatever it does in the background, while the test does something
-// else.
+// meanwhile lets the child go on with whatever it does in the background, while the test does
+// something else.
 func (k *tap) meanwhile(do func()) {
 	k.t.Helper()
 	stop, stopped := make(chan bool), make(chan bool)
@@ -286,7 +287,9 @@ func (k *tap) describe(s *step) bool {
 	case unix.SYS_FTRUNCATE:
 		s.text = "truncate " + file
 	case unix.SYS_FCNTL:
-		s.text = map[uint64]string{unix.F_OFD_SETLK: "lock ", unix.F_OFD_GETLK: "test-lock "}[s.args[1]] + file
+		if s.text = "lock " + file; s.args[1] == unix.F_OFD_GETLK {
+			s.text = "test-lock " + file
+		}
 	case unix.SYS_FSTAT:
 		s.text = "look-at-open " + file
 	case unix.SYS_PREAD64:

@@ -52,7 +52,7 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 	}
 	fail := func(step string, err error) (*draft, error) {
 		d.discard()
-		return nil, p.failed(op, step, d.temp, err)
+		return nil, p.failed(op, step, p.lockName()+"…"+tempSuffix, err)
 	}
 	switch err := d.lock(); {
 	case errors.Is(err, errors.ErrUnsupported) && p.opts.WithoutKernelLock:
@@ -117,7 +117,7 @@ func (d *draft) publish() error {
 		return d.published()
 	}
 	err := dir.RenameNoReplace(d.temp, name)
-	if errors.Is(err, errors.ErrUnsupported) {
+	if err != nil && vfs.NoLinks(err) {
 		if err = dir.Link(d.temp, name); err == nil {
 			// The temporary name is swept later if it cannot be removed now.
 			_ = dir.Remove(d.temp)
@@ -125,7 +125,7 @@ func (d *draft) publish() error {
 			err = nil
 		}
 	}
-	if vfs.NoLinks(err) {
+	if err != nil && vfs.NoLinks(err) {
 		err = d.publishInPlace()
 	}
 	switch {

@@ -51,7 +51,8 @@ func ExampleAcquire() {
 func ExampleInspect() {
 	path, remove := place()
 	defer remove()
-	lock, err := lockfile.Acquire(context.Background(), path, lockfile.Options{Label: "nightly import"})
+	ctx := context.Background()
+	lock, err := lockfile.Acquire(ctx, path, lockfile.Options{Label: "nightly import"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -36,8 +36,8 @@ func init() {
 	}
 }
 
-// With too few descriptors there is a clear error and nothing left over, however far an acquire or a
-// takeover comes; and enough is enough.
+// With too few descriptors there is a clear error and nothing left over, however far an acquire or
+// a takeover comes; and enough is enough.
 func TestFewDescriptors(t *testing.T) {
 	for _, dead := range []bool{false, true} {
 		state := newState(t)

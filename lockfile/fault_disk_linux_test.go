@@ -140,7 +140,9 @@ func fullDiskTakeover(p *probetest.Peer, dir string) {
 func readOnly(p *probetest.Peer, dir string) {
 	mount(p, "tmpfs", dir, "size=64k")
 	state := filepath.Join(dir, "state")
-	remount := func(flags uintptr) { p.Check(syscall.Mount("", dir, "", flags|syscall.MS_REMOUNT, "")) }
+	remount := func(flags uintptr) {
+		p.Check(syscall.Mount("", dir, "", flags|syscall.MS_REMOUNT, ""))
+	}
 	refused := func(verdict identity.Verdict) {
 		lock, err := lockfile.TryAcquire(state, lockfile.Options{})
 		if lock != nil {

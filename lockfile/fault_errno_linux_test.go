@@ -54,7 +54,8 @@ func newFaultBench(t *testing.T) *faultBench {
 	return b
 }
 
-// next returns a state that nobody used before, free or with a dead owner. One process dies for many.
+// next returns a state that nobody used before, free or with a dead owner. One process dies for
+// many.
 func (b *faultBench) next(dead bool) (state string) {
 	t := b.t
 	t.Helper()
@@ -182,7 +183,8 @@ func (o faultOutcome) explained(t *testing.T, errno syscall.Errno, kind lockfile
 		t.Errorf("%s: a wrong answer: %s", o.about, o.said)
 	case !strings.Contains(o.said, "/state"):
 		t.Errorf("%s: no path in %s", o.about, o.said)
-	case strings.HasPrefix(o.said, "failed ") && !strings.HasPrefix(o.said, "failed "+string(kind)+" "):
+	case strings.HasPrefix(o.said, "failed ") &&
+		!strings.HasPrefix(o.said, "failed "+string(kind)+" "):
 		t.Errorf("%s: want kind %s: %s", o.about, kind, o.said)
 	case errno == unix.ESTALE && strings.Contains(o.said, "record-changing"):
 		// Looked at again and again, and never the same file: that is all there is to say.
@@ -199,12 +201,14 @@ func TestCallFailsForEver(t *testing.T) {
 	failing := map[string]int{}
 	for _, dead := range []bool{false, true} {
 		for _, verb := range []string{"create", "create-unnamed", "open", "write", "flush", "lock",
-			"test-lock", "link", "rename-noreplace", "exchange", "remove", "look-at", "look-at-open", "read"} {
+			"test-lock", "link", "rename-noreplace", "exchange", "remove", "look-at",
+			"look-at-open", "read"} {
 			for i, e := range kinds {
 				if testing.Short() && i%4 != 0 {
 					continue
 				}
-				o := b.try(fmt.Sprintf("every %s fails with %v", verb, e.errno), dead, func(s step) syscall.Errno {
+				name := fmt.Sprintf("every %s fails with %v", verb, e.errno)
+				o := b.try(name, dead, func(s step) syscall.Errno {
 					if s.verb() == verb {
 						return e.errno
 					}

@@ -61,12 +61,13 @@ func init() {
 		if err != nil {
 			return said(err)
 		}
-		return strings.Join([]string{c.Publish, map[bool]string{true: "exchange"}[c.Exchange], c.KernelLock}, ",")
+		exchange := map[bool]string{true: "exchange"}[c.Exchange]
+		return strings.Join([]string{c.Publish, exchange, c.KernelLock}, ",")
 	}
 }
 
-// Where a call is missing another one does, and exclusion holds: eight contenders, on a free lock and
-// on dead records.
+// Where a call is missing another one does, and exclusion holds: eight contenders, on a free lock
+// and on dead records.
 func TestFallbacks(t *testing.T) {
 	for what, publish := range map[string]string{
 		"exchange EINVAL":              "rename,,ofd",
@@ -106,7 +107,8 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// A filesystem without kernel locks is refused, unless the caller accepts what is lost; the record says so.
+// A filesystem without kernel locks is refused, unless the caller accepts what is lost; the record
+// says so.
 func TestNoKernelLocks(t *testing.T) {
 	for what := range lacks {
 		if !strings.HasPrefix(what, "kernel locks") {
@@ -120,7 +122,8 @@ func TestNoKernelLocks(t *testing.T) {
 			expect(t, other, "lack "+what, "ok")
 			expect(t, child, "capabilities "+filepath.Dir(state), "rename,exchange,none")
 			said := child.Ask("acquire")
-			wantText(t, said, "failed unsupported", state, lockfile.ErrNoKernelLock.Error(), "WithoutKernelLock")
+			wantText(t, said, "failed unsupported", state, lockfile.ErrNoKernelLock.Error(),
+				"WithoutKernelLock")
 			if in := inspect(t, state); in.Verdict != identity.Free {
 				t.Errorf("after a refusal: %v", in.Finding)
 			}
@@ -156,7 +159,8 @@ func TestNoKernelLocks(t *testing.T) {
 	}
 }
 
-// A kernel lock that a security module forbids is no permission to go on without, and nobody's lock.
+// A kernel lock that a security module forbids is no permission to go on without, and nobody's
+// lock.
 func TestKernelLocksForbidden(t *testing.T) {
 	state := newState(t)
 	child := startActor(t, state, knobs{WithoutKernelLock: true})

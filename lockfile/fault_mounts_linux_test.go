@@ -11,8 +11,8 @@ import (
 	"github.com/probate-dev/probate/probe/probetest"
 )
 
-// scenarios are tests that need filesystems of their own. Each runs in a child with private mounts, in
-// an empty directory.
+// scenarios are tests that need filesystems of their own. Each runs in a child with private mounts,
+// in an empty directory.
 var scenarios = map[string]func(p *probetest.Peer, dir string){}
 
 func init() {

@@ -41,7 +41,8 @@ func TestNameTooLong(t *testing.T) {
 			t.Fatalf("%d bytes: %v, kind %s", n, err, lockfile.KindOf(err))
 		}
 		wantText(t, err.Error(), state, "shorter name")
-		if _, err := lockfile.Inspect(state, lockfile.Options{}); lockfile.KindOf(err) != lockfile.KindNameTooLong {
+		_, err = lockfile.Inspect(state, lockfile.Options{})
+		if lockfile.KindOf(err) != lockfile.KindNameTooLong {
 			t.Errorf("inspect: %d bytes: %v", n, err)
 		}
 		if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {

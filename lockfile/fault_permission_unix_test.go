@@ -19,7 +19,9 @@ const stranger = 4321 // number of a user who owns nothing
 // asStranger starts a child without any rights of its own.
 func asStranger(cmd *exec.Cmd) {
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Credential: &syscall.Credential{Uid: stranger, Gid: stranger},
+		}
 	}
 }
 

@@ -23,7 +23,8 @@ func TestVFAT(t *testing.T) {
 	if _, err := exec.LookPath("mkfs.vfat"); err != nil {
 		t.Skip("no mkfs.vfat here (package dosfstools)")
 	}
-	if b, err := os.ReadFile("/proc/filesystems"); err == nil && !slices.Contains(strings.Fields(string(b)), "vfat") {
+	if b, err := os.ReadFile("/proc/filesystems"); err == nil &&
+		!slices.Contains(strings.Fields(string(b)), "vfat") {
 		t.Skip("this kernel has no vfat")
 	}
 	if _, err := os.Stat("/dev/loop-control"); err != nil {
@@ -48,7 +49,9 @@ func loopDevice(p *probetest.Peer, image string) string {
 	p.Check(err)
 	defer back.Close()
 	p.Check(unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_SET_FD, int(back.Fd())))
-	p.Check(unix.IoctlLoopSetStatus64(int(loop.Fd()), &unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}))
+	p.Check(
+		unix.IoctlLoopSetStatus64(int(loop.Fd()), &unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}),
+	)
 	p.Cleanup(func() { loop.Close() })
 	return device
 }
@@ -66,7 +69,8 @@ func vfat(p *probetest.Peer, dir string) {
 	p.Cleanup(func() { syscall.Unmount(at, syscall.MNT_DETACH) })
 	c, err := lockfile.CapabilitiesOf(at, lockfile.Options{})
 	p.Check(err)
-	if c.Filesystem != "vfat" || !c.Local || !c.OneStep || c.Publish != "rename" || c.KernelLock != "ofd" {
+	if c.Filesystem != "vfat" || !c.Local || !c.OneStep || c.Publish != "rename" ||
+		c.KernelLock != "ofd" {
 		p.Fatalf("%+v", c)
 	}
 	state := filepath.Join(at, "state")
@@ -79,7 +83,10 @@ func vfat(p *probetest.Peer, dir string) {
 	// Small and capital letters are one name here, and so one lock.
 	lock, err := lockfile.TryAcquire(state, lockfile.Options{})
 	p.Check(err)
-	if _, err := lockfile.TryAcquire(filepath.Join(at, "STATE"), lockfile.Options{}); !errors.Is(err, lockfile.ErrBusy) {
+	if _, err := lockfile.TryAcquire(filepath.Join(at, "STATE"), lockfile.Options{}); !errors.Is(
+		err,
+		lockfile.ErrBusy,
+	) {
 		p.Fatalf("the same state in capital letters: %v", err)
 	}
 	p.Check(lock.Release())

@@ -54,8 +54,9 @@ func TestFenceDeletedWhileFreshTokenIsHeld(t *testing.T) {
 	}
 }
 
-// A fence that goes back under a holder is put right if the holder knows better, and a reason to refuse
-// if it cannot. Whatever a person does to it, the next takeover goes on from the largest number.
+// A fence that goes back under a holder is put right if the holder knows better, and a reason to
+// refuse if it cannot. Whatever a person does to it, the next takeover goes on from the largest
+// number.
 func TestFenceLoweredWhileHeld(t *testing.T) {
 	t.Parallel()
 	for name, knows := range map[string]bool{"it was in the gate": true, "it was not": false} {

@@ -116,6 +116,7 @@ func TestBreakAgainstBreak(t *testing.T) {
 // A holder is killed in the middle of a commit, and taken over at once: the state is the old or the
 // new one, and stays what the successor found.
 func TestCommitAgainstTakeover(t *testing.T) {
+	needsProof(t)
 	t.Parallel()
 	state := newState(t)
 	before := ""

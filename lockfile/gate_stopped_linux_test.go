@@ -17,11 +17,12 @@ const soon = 100 * time.Millisecond // for GateWait, where nobody will leave the
 // stopped is what a refusal must say about a process that was stopped inside the gate.
 func stopped(t *testing.T, text string, pid int) {
 	t.Helper()
-	wantText(t, text, lockfile.ErrGateBusy.Error(), "process "+strconv.Itoa(pid), "stopped", "continue it or end it")
+	wantText(t, text, lockfile.ErrGateBusy.Error(), "process "+strconv.Itoa(pid), "stopped",
+		"continue it or end it")
 }
 
-// A holder that is stopped in the middle of a commit delays everybody, for a bounded time, and is named.
-// When it goes on, everything does.
+// A holder that is stopped in the middle of a commit delays everybody, for a bounded time, and is
+// named. When it goes on, everything does.
 func TestStoppedInsideTheGate(t *testing.T) {
 	t.Parallel()
 	state := newState(t)
@@ -33,8 +34,8 @@ func TestStoppedInsideTheGate(t *testing.T) {
 	holder.Stop()
 
 	stopped(t, below.Ask("write never"), holder.PID())
-	_, err := lockfile.Break(context.Background(), state, lockfile.BreakRequest{LockID: id, Reason: "test",
-		EvenIfAlive: true}, lockfile.Options{GateWait: soon})
+	req := lockfile.BreakRequest{LockID: id, Reason: "test", EvenIfAlive: true}
+	_, err := lockfile.Break(always, state, req, lockfile.Options{GateWait: soon})
 	wantError(t, err, lockfile.ErrGateBusy)
 	stopped(t, err.Error(), holder.PID())
 	if kind := lockfile.KindOf(err); kind != lockfile.KindGateBusy {
@@ -42,8 +43,7 @@ func TestStoppedInsideTheGate(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
-	_, err = lockfile.Break(ctx, state, lockfile.BreakRequest{LockID: id, Reason: "test", EvenIfAlive: true},
-		lockfile.Options{})
+	_, err = lockfile.Break(ctx, state, req, lockfile.Options{})
 	wantError(t, err, lockfile.ErrGateBusy)
 	wantError(t, err, context.DeadlineExceeded)
 	// Looking does not need the gate; and stopped is alive.
@@ -65,8 +65,8 @@ func TestStoppedInsideTheGate(t *testing.T) {
 	noLeftovers(t, state)
 }
 
-// With a stranger stopped inside the gate, an abandoned lock cannot be taken over and a lock cannot be
-// released, until it goes on; a free lock can be taken.
+// With a stranger stopped inside the gate, an abandoned lock cannot be taken over and a lock cannot
+// be released, until it goes on; a free lock can be taken.
 func TestStrangerStoppedInsideTheGate(t *testing.T) {
 	t.Parallel()
 	state := newState(t)
@@ -85,7 +85,9 @@ func TestStrangerStoppedInsideTheGate(t *testing.T) {
 
 	opts := lockfile.Options{GateWait: soon}
 	for name, acquire := range map[string]func() (*lockfile.Lock, error){
-		"Acquire": func() (*lockfile.Lock, error) { return lockfile.Acquire(context.Background(), state, opts) },
+		"Acquire": func() (*lockfile.Lock, error) {
+			return lockfile.Acquire(context.Background(), state, opts)
+		},
 		"Recover": func() (*lockfile.Lock, error) {
 			_, err := lockfile.Recover(context.Background(), state, opts)
 			return nil, err
@@ -142,14 +144,15 @@ func TestKilledInsideTheGate(t *testing.T) {
 	noLeftovers(t, state)
 }
 
-// An acquire that cannot have a number of its own, because somebody stays in the gate, leaves nothing
-// behind: no record that lives as long as the process that failed.
+// An acquire that cannot have a number of its own, because somebody stays in the gate, leaves
+// nothing behind: no record that lives as long as the process that failed.
 func TestFreshTokenWithoutTheGate(t *testing.T) {
 	t.Parallel()
 	state := newState(t)
 	stranger := startActor(t, state)
 	expect(t, stranger, "gate", "ok")
-	_, err := lockfile.Acquire(context.Background(), state, lockfile.Options{FreshToken: true, GateWait: soon})
+	fresh := lockfile.Options{FreshToken: true, GateWait: soon}
+	_, err := lockfile.Acquire(always, state, fresh)
 	wantError(t, err, lockfile.ErrGateBusy)
 	if strings.Contains(err.Error(), "free: there is no record") {
 		t.Errorf("%v: that is not why", err)

@@ -40,7 +40,7 @@ func Inherit(path string, environ []string, opts Options) (*Inherited, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.isPlaceOf(given[EnvState]) {
+	if !p.isPlaceOf(given[EnvState]) && !p.carries(given[EnvLease]) {
 		p.close()
 		return nil, nil
 	}
@@ -54,6 +54,12 @@ func Inherit(path string, environ []string, opts Options) (*Inherited, error) {
 	i.tenure = tenure{p: p, token: fence.Token(token), id: leaseID(i.lease), stands: i.stands,
 		mayCommit: i.mayCommit, lost: i.markLost}
 	return i, nil
+}
+
+// carries reports whether the record at S.lock has that lease: the directory may have been renamed.
+func (p *place) carries(lease string) bool {
+	s, err := p.read()
+	return err == nil && s.record != nil && s.record.Lease == lease
 }
 
 // isPlaceOf reports whether state, as another process resolved it, is the state of this place: by

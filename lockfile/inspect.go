@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,6 +67,19 @@ type Fence struct {
 	Counter fence.Token `json:"counter"`         // in S.fence, 0 when there is no such file
 	Record  fence.Token `json:"record"`          // in the record, 0 when there is none
 	Err     string      `json:"error,omitempty"` // why the counter could not be read
+}
+
+// MarshalJSON writes null for a counter that could not be read: it is not 0.
+func (f Fence) MarshalJSON() ([]byte, error) {
+	wire := struct {
+		Counter *fence.Token `json:"counter"`
+		Record  fence.Token  `json:"record"`
+		Err     string       `json:"error,omitempty"`
+	}{&f.Counter, f.Record, f.Err}
+	if f.Err != "" {
+		wire.Counter = nil
+	}
+	return json.Marshal(wire)
 }
 
 // Inspection is everything that can be said about a lock without touching it.
@@ -149,7 +163,7 @@ func (p *place) inspection(s sighting) Inspection {
 	}
 	if s.record != nil {
 		in.Fence.Record = fence.Token(*s.record.Fence)
-		if s.record.Owner == processOwner() {
+		if isOwnProcess(s.record.Owner) {
 			in.Notes = append(in.Notes, "this process holds the lock itself")
 		}
 	}

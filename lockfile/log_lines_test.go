@@ -33,6 +33,7 @@ func readLog(t testing.TB, state string) (entries []lockfile.LogEntry, unreadabl
 
 // A takeover leaves one line that says everything.
 func TestLogEntry(t *testing.T) {
+	needsProof(t)
 	state := newState(t)
 	if entries, unreadable := readLog(t, state); len(entries)+unreadable != 0 {
 		t.Errorf("no log, and yet %v, %d", entries, unreadable)
@@ -47,9 +48,12 @@ func TestLogEntry(t *testing.T) {
 		t.Fatalf("%d entries, %d unreadable", len(entries), unreadable)
 	}
 	e := entries[0]
-	if e.Event != lockfile.EventTakeover || e.RecoveredPID != victim.PID() || e.LockID != id || e.Fence != 1 ||
+	if e.Event != lockfile.EventTakeover || e.RecoveredPID != victim.PID() || e.LockID != id ||
+		e.Fence != 1 ||
 		e.Reason != string(identity.NoSuchProcess) || e.Verdict != identity.Gone || e.Host == "" ||
-		e.At.Before(began) || e.At.After(time.Now()) || len(e.Evidence) == 0 ||
+		e.At.Before(began) ||
+		e.At.After(time.Now()) ||
+		len(e.Evidence) == 0 ||
 		e.Evidence[0].Sentence != lock.Recovered().Finding.Evidence[0].Sentence {
 		t.Errorf("%+v", e)
 	}
@@ -60,15 +64,16 @@ func TestLogEntry(t *testing.T) {
 	}
 	var fields map[string]any
 	noError(t, json.Unmarshal([]byte(line), &fields))
-	for _, name := range []string{"at", "event", "recoveredPid", "reason", "fence", "host", "lockID", "by", "evidence"} {
+	for _, name := range []string{"at", "event", "recoveredPid", "reason", "fence", "host", "lockID",
+		"by", "evidence"} {
 		if _, ok := fields[name]; !ok {
 			t.Errorf("no %s in %s", name, line)
 		}
 	}
 }
 
-// Lines of record-v2 peers are read with the rest; what cannot be read is counted, and a torn last line
-// is ended before another is written.
+// Lines of record-v2 peers are read with the rest; what cannot be read is counted, and a torn last
+// line is ended before another is written.
 func TestLogLines(t *testing.T) {
 	state := newState(t)
 	log := state + ".recovery.log"
@@ -89,7 +94,9 @@ func TestLogLines(t *testing.T) {
 		t.Fatalf("%d entries, %d unreadable: %+v", len(entries), unreadable, entries)
 	}
 	at := time.Date(2026, 11, 30, 6, 39, 27, 914e6, time.UTC)
-	if e := entries[0]; !e.At.Equal(at) || e.Event != lockfile.EventTakeover || e.RecoveredPID != 9447 || e.Fence != 3 {
+	if e := entries[0]; !e.At.Equal(at) || e.Event != lockfile.EventTakeover ||
+		e.RecoveredPID != 9447 ||
+		e.Fence != 3 {
 		t.Errorf("%+v", e)
 	}
 	if e := entries[1]; e.At.UnixMilli() != 1796020767791 {
@@ -104,7 +111,8 @@ func TestLogLines(t *testing.T) {
 	if len(entries) != 4 || unreadable != 6 || entries[3].Fence != 6 {
 		t.Errorf("%d entries, %d unreadable: %+v", len(entries), unreadable, entries)
 	}
-	if text := content(t, log); !strings.Contains(text, "06:39:2\n{") || !strings.HasSuffix(text, "}\n") {
+	if text := content(t, log); !strings.Contains(text, "06:39:2\n{") ||
+		!strings.HasSuffix(text, "}\n") {
 		t.Errorf("the log ends in %q", text[len(text)-200:])
 	}
 }
@@ -116,8 +124,11 @@ func TestLogRolls(t *testing.T) {
 	state := newState(t)
 	log := state + ".recovery.log"
 	line := func(fence int) string {
-		return fmt.Sprintf(`{"at":"2026-11-30T06:39:27Z","recoveredPid":1,"reason":"dead","fence":%d,"host":"%s"}`+"\n",
-			fence, strings.Repeat("h", 900))
+		return fmt.Sprintf(
+			`{"at":"2026-11-30T06:39:27Z","recoveredPid":1,"reason":"dead","fence":%d,"host":"%s"}`+"\n",
+			fence,
+			strings.Repeat("h", 900),
+		)
 	}
 	var b bytes.Buffer
 	for n := 1; b.Len() < limit; n++ {
@@ -138,7 +149,8 @@ func TestLogRolls(t *testing.T) {
 			t.Fatalf("round %d: the older log has %d bytes, it had %d", round, len(text), b.Len())
 		}
 	}
-	if entries, unreadable := readLog(t, state); len(entries) != last || unreadable != 0 || int(entries[last-1].Fence) != last {
+	if entries, unreadable := readLog(t, state); len(entries) != last || unreadable != 0 ||
+		int(entries[last-1].Fence) != last {
 		t.Errorf("%d entries, %d unreadable, want %d", len(entries), unreadable, last)
 	}
 	// Full once more: the oldest lines go.
@@ -150,7 +162,8 @@ func TestLogRolls(t *testing.T) {
 		t.Errorf("token %d, want %d", lock.Token(), last+8)
 	}
 	noError(t, lock.Release())
-	if entries, _ := readLog(t, state); int(entries[0].Fence) != last-1 || int(entries[len(entries)-1].Fence) != last+8 {
+	if entries, _ := readLog(t, state); int(entries[0].Fence) != last-1 ||
+		int(entries[len(entries)-1].Fence) != last+8 {
 		t.Errorf("from %d to %d", entries[0].Fence, entries[len(entries)-1].Fence)
 	}
 	noLeftovers(t, state)

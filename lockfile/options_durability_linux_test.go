@@ -20,7 +20,8 @@ func TestDurability(t *testing.T) {
 		acquire, takeup []string // flushed before the lock is had
 		write           []string // flushed before "ok"
 	}{
-		"later": {lockfile.FlushLater, nil, []string{"log", "fence", "directory"}, []string{"state", "directory"}},
+		"later": {lockfile.FlushLater, nil, []string{"log", "fence", "directory"},
+			[]string{"state", "directory"}},
 		"first": {lockfile.FlushFirst, []string{"record", "directory"},
 			[]string{"record", "log", "fence", "directory"}, []string{"state", "directory"}},
 		"never": {lockfile.FlushNever, nil, []string{"log", "fence", "directory"}, nil},

@@ -14,8 +14,8 @@ import (
 	"github.com/probate-dev/probate/probe/probetest"
 )
 
-// Options that mean nothing are refused before anything is touched, with the name of the field and its
-// value.
+// Options that mean nothing are refused before anything is touched, with the name of the field and
+// its value.
 func TestOptionsRefused(t *testing.T) {
 	state := newState(t)
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ func (liar) Process(pid int) probe.Process { return probetest.Absent(pid, probe.
 // Probes that contradict themselves take nothing over, and the reason is told; locking still works.
 func TestProbesThatLie(t *testing.T) {
 	scripted := probetest.New()
-	scripted.OnProcess = func(pid int) probe.Process { return probetest.Absent(pid, probe.Missing, nil) }
+	scripted.OnProcess = liar{}.Process
 	for name, sys := range map[string]probe.System{"real": liar{probe.Real()}, "scripted": scripted} {
 		t.Run(name, func(t *testing.T) {
 			state := newState(t)
@@ -155,11 +155,13 @@ func TestProbesThatLie(t *testing.T) {
 // FreshToken gives every tenure a number of its own, on the disk before the lock is had, through
 // releases, crashes and takeovers.
 func TestFreshToken(t *testing.T) {
+	needsProof(t)
 	state := newState(t)
 	fresh := lockfile.Options{FreshToken: true}
 	for want := 1; want <= 3; want++ {
 		lock := tryAcquire(t, state, fresh)
-		if int(lock.Token()) != want || counterOf(t, state) != want || inspect(t, state).Fence.Record != lock.Token() {
+		if int(lock.Token()) != want || counterOf(t, state) != want ||
+			inspect(t, state).Fence.Record != lock.Token() {
 			t.Fatalf("token %d, fence %d, want %d", lock.Token(), counterOf(t, state), want)
 		}
 		noError(t, lock.WriteFile(state, nil, 0o600))
@@ -187,7 +189,8 @@ func TestFreshToken(t *testing.T) {
 	noLeftovers(t, state)
 }
 
-// A lock that cannot be judged is refused at once; with WaitUnknown it is waited for like a living owner's.
+// A lock that cannot be judged is refused at once; with WaitUnknown it is waited for like a living
+// owner's.
 func TestWaitUnknown(t *testing.T) {
 	t.Parallel()
 	state := newState(t)
@@ -235,7 +238,8 @@ func TestOnRecovered(t *testing.T) {
 		expect(t, inside, "gate", "ok") // the gate was let go
 		expect(t, inside, "leave", "ok")
 	}})
-	if len(told) != 1 || told[0].LockID != id || told[0].Fence != 1 || told[0].State != state || told[0].Owner == nil {
+	if len(told) != 1 || told[0].LockID != id || told[0].Fence != 1 || told[0].State != state ||
+		told[0].Owner == nil {
 		t.Fatalf("told %+v", told)
 	}
 }

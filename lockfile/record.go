@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -72,7 +72,23 @@ type proofFile struct {
 }
 
 // processOwner returns the owner field: random, one per process.
-var processOwner = sync.OnceValue(func() string { return randomHex(8) })
+func processOwner() string {
+	if owner := madeOwner.Load(); owner != nil {
+		return *owner
+	}
+	owner := randomHex(8)
+	madeOwner.CompareAndSwap(nil, &owner)
+	return *madeOwner.Load()
+}
+
+// isOwnProcess reports whether owner is this process, without asking for random numbers: who only looks
+// must not need what they need.
+func isOwnProcess(owner string) bool {
+	made := madeOwner.Load()
+	return made != nil && *made == owner
+}
+
+var madeOwner atomic.Pointer[string]
 
 // newLease returns the secret of a new tenure.
 func newLease() string { return randomHex(24) }
@@ -155,10 +171,28 @@ func (r *record) identity() identity.Identity {
 		StartedAt: time.UnixMilli(*r.ProcessStart).UTC(),
 	}
 	if p := r.Proof; p != nil {
-		id.OS, id.Boot, id.Start = p.OS, p.Boot, probe.Start(p.Start)
+		id.OS, id.Boot, id.Start = p.OS, wellFormedBoot(p.OS, p.Boot), probe.Start(p.Start)
 		id.PIDFD, id.PIDNS, id.TimeNS = or0(p.PIDFD), or0(p.PIDNS), or0(p.TimeNS)
 	}
 	return id
+}
+
+// wellFormedBoot returns a recorded boot id, or "" when no kernel of that system can have said it: what
+// is malformed differs from nothing.
+func wellFormedBoot(system, boot string) string {
+	if system != "linux" {
+		return boot
+	}
+	parts := strings.Split(boot, "-")
+	if len(parts) != 5 {
+		return ""
+	}
+	for i, n := range []int{8, 4, 4, 4, 12} {
+		if !isHex(parts[i], n) {
+			return ""
+		}
+	}
+	return boot
 }
 
 // claim returns what the record says in the words of the verdict table.

@@ -50,7 +50,7 @@ func (p *place) mark(s sighting) (undo func(), err error) {
 // neither it replaces.
 func (p *place) moveNoReplace(from, to string) error {
 	err := p.dir.RenameNoReplace(from, to)
-	if !errors.Is(err, errors.ErrUnsupported) {
+	if err == nil || !vfs.NoLinks(err) {
 		return err
 	}
 	err = p.dir.Link(from, to)
@@ -100,9 +100,6 @@ func (p *place) sweepOnce() {
 	leftovers.Unlock()
 	if !mine {
 		return
-	}
-	if info, err := p.dir.Stat(p.fenceName()); err != nil || !info.Mode.IsRegular() {
-		return // the gate is made by who acquires
 	}
 	gate, err := p.counter.TryHold()
 	if err != nil {

@@ -134,7 +134,7 @@ func (p *place) replace(d *draft, s sighting) (old string, err error) {
 		// The name is free: somebody removed the dead file. (Or swept the draft: then publish says
 		// so.)
 		return "", p.publishFor(d)
-	case !errors.Is(err, errors.ErrUnsupported):
+	case !vfs.NoLinks(err):
 		return "", err
 	}
 	aside := p.tempName()

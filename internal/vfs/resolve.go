@@ -16,25 +16,32 @@ func (osFS) Resolve(path string) (dir, base string, err error) {
 	if err != nil {
 		return "", "", pathError("resolve", path, err)
 	}
-	full := join(dir, base)
-	info, err := os.Lstat(full)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		// Nothing there, or no right to look: whoever opens the name gets to know.
-		return dir, base, nil
+	for range maxLinks {
+		full := join(dir, base)
+		info, err := os.Lstat(full)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			// Nothing there, or no right to look: whoever opens the name gets to know.
+			return dir, base, nil
+		}
+		target, err := os.Readlink(full)
+		if err != nil {
+			return "", "", pathError("resolve", path, err)
+		}
+		if !filepath.IsAbs(target) {
+			target = join(dir, target)
+		}
+		if dir, base, err = splitReal(target); err != nil {
+			return "", "", pathError("resolve", path, err)
+		}
 	}
-	target, err := os.Readlink(full)
-	if err != nil {
-		return "", "", pathError("resolve", path, err)
-	}
-	if !filepath.IsAbs(target) {
-		target = join(dir, target)
-	}
-	// A link to a link is kept: it is not followed any further, and Open refuses it.
-	if dir, base, err = splitReal(target); err != nil {
-		return "", "", pathError("resolve", path, err)
-	}
-	return dir, base, nil
+	return "", "", pathError("resolve", path, errLinks)
 }
+
+// maxLinks is how many links in a row are followed, as many as Linux follows itself. Whoever stopped
+// earlier would give one file two locks.
+const maxLinks = 40
+
+var errLinks = errors.New("too many levels of symbolic links")
 
 // splitReal returns the real path of the directory of path, and the last element as it stands.
 func splitReal(path string) (dir, base string, err error) {

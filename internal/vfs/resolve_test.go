@@ -42,8 +42,7 @@ func TestResolve(t *testing.T) {
 		{"up/in/S", "real/sub", "S"},
 		{"file", "real", "S"},
 		{"real/abs", "other", "target"},
-		{"real/again", "real", "abs"},
-		{"real/loop", "real", "loop"},
+		{"real/again", "other", "target"},
 		{"real/viaup", "other", "T"},
 		{"real/...", "real", "..."},
 		{"real/a b\n", "real", "a b\n"},
@@ -55,7 +54,7 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"", ".", "..", "/", "//", "real/", "real/.", "real/..", "a\x00b",
-		"real/sub/../..", "real/todir", "real/todots"} {
+		"real/sub/../..", "real/todir", "real/todots", "real/loop"} {
 		if dir, base, err := OS().Resolve(path); err == nil {
 			t.Errorf("Resolve(%q) = %q, %q", path, dir, base)
 		}

@@ -1,6 +1,6 @@
-// Package lockfiletest helps to test programs that use package lockfile, with locks as they are met in
-// the field: held by another process that really runs, can be stopped, continued and killed, or left
-// behind by one that is provably gone.
+// Package lockfiletest helps to test programs that use package lockfile, with locks as they are met
+// in the field: held by another process that really runs, can be stopped, continued and killed, or
+// left behind by one that is provably gone.
 //
 //	func TestMain(m *testing.M) { probetest.Run(m) }
 //
@@ -17,6 +17,6 @@
 //		other.Release()
 //	}
 //
-// The other process is the test binary, started anew, see package probetest: that is why TestMain must
-// call probetest.Run. It ends with the test at the latest.
+// The other process is the test binary, started anew, see package probetest: that is why TestMain
+// must call probetest.Run. It ends with the test at the latest.
 package lockfiletest

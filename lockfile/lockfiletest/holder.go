@@ -24,15 +24,15 @@ type Holder struct {
 	token fence.Token
 }
 
-// Held lets another process acquire the lock of the state path. It holds it until it is told to release
-// it, is killed, or the test ends.
+// Held lets another process acquire the lock of the state path. It holds it until it is told to
+// release it, is killed, or the test ends.
 func Held(tb probetest.TB, path string) *Holder {
 	tb.Helper()
 	return HeldWith(tb, path, lockfile.Options{})
 }
 
-// HeldWith is Held with those options, as far as they can be given to another process: it has no use
-// for a Logger, a System and hooks of this one, and the test fails when there are any.
+// HeldWith is Held with those options, as far as they can be given to another process: it has no
+// use for a Logger, a System and hooks of this one, and the test fails when there are any.
 func HeldWith(tb probetest.TB, path string, opts lockfile.Options) *Holder {
 	tb.Helper()
 	if os.Getenv(childEnv) != "" {
@@ -52,7 +52,8 @@ func HeldWith(tb probetest.TB, path string, opts lockfile.Options) *Holder {
 	h := &Holder{tb: tb, child: probetest.Start(tb, holderName, path, string(text))}
 	line := h.child.Line()
 	if n, _ := fmt.Sscanf(line, "held %s %d", &h.id, &h.token); n != 2 {
-		tb.Fatalf("lockfiletest: the other process has no lock: %s (does TestMain call probetest.Run?)", line)
+		tb.Fatalf("lockfiletest: the other process has no lock: %s "+
+			"(does TestMain call probetest.Run?)", line)
 	}
 	return h
 }
@@ -73,8 +74,8 @@ func (h *Holder) Check() error {
 	return understood(h.child.Ask("check"))
 }
 
-// WriteState lets the process write the state with lockfile.Lock.WriteFile. With it a test can play the
-// owner that was overtaken and wakes up late: the error then matches lockfile.ErrFenced.
+// WriteState lets the process write the state with lockfile.Lock.WriteFile. With it a test can play
+// the owner that was overtaken and wakes up late: the error then matches lockfile.ErrFenced.
 func (h *Holder) WriteState(content string) error {
 	h.tb.Helper()
 	text, err := json.Marshal(content)
@@ -118,21 +119,25 @@ type settings struct {
 }
 
 func settingsOf(o lockfile.Options) (settings, error) {
-	if o.Logger != nil || o.System != nil || o.OnWaiting != nil || o.OnRecovered != nil || o.OnLost != nil ||
+	if o.Logger != nil || o.System != nil || o.OnWaiting != nil || o.OnRecovered != nil ||
+		o.OnLost != nil ||
 		o.OnBreach != nil {
-		return settings{}, errors.New("Options with a Logger, a System or a hook cannot be given to another process")
+		return settings{}, errors.New("Options with a Logger, a System or a hook cannot be given " +
+			"to another process")
 	}
-	return settings{o.Label, o.ExpectedUntil, o.Recovery, o.SharedFilesystem, o.WithoutKernelLock, o.WaitUnknown,
-		o.FreshToken, o.Durability, o.Mode, o.GateWait}, nil
+	return settings{o.Label, o.ExpectedUntil, o.Recovery, o.SharedFilesystem, o.WithoutKernelLock,
+		o.WaitUnknown, o.FreshToken, o.Durability, o.Mode, o.GateWait}, nil
 }
 
 func (s settings) options() lockfile.Options {
 	return lockfile.Options{Label: s.Label, ExpectedUntil: s.ExpectedUntil, Recovery: s.Recovery,
-		SharedFilesystem: s.SharedFilesystem, WithoutKernelLock: s.WithoutKernelLock, WaitUnknown: s.WaitUnknown,
-		FreshToken: s.FreshToken, Durability: s.Durability, Mode: s.Mode, GateWait: s.GateWait}
+		SharedFilesystem: s.SharedFilesystem, WithoutKernelLock: s.WithoutKernelLock,
+		WaitUnknown: s.WaitUnknown, FreshToken: s.FreshToken, Durability: s.Durability,
+		Mode: s.Mode, GateWait: s.GateWait}
 }
 
-// holder is what the other process does. It waits for a lock no longer than a parent waits for a line.
+// holder is what the other process does. It waits for a lock no longer than a parent waits for a
+// line.
 func holder(p *probetest.Peer) {
 	path := p.Arg(0)
 	var given settings
@@ -161,10 +166,10 @@ func holder(p *probetest.Peer) {
 	}
 }
 
-// sentinels are the errors that keep their meaning on the way between the processes. Those that match
-// others come first.
-var sentinels = []error{lockfile.ErrUnsure, lockfile.ErrFenced, lockfile.ErrLost, lockfile.ErrReleased,
-	lockfile.ErrGateBusy, lockfile.ErrBusy}
+// sentinels are the errors that keep their meaning on the way between the processes. Those that
+// match others come first.
+var sentinels = []error{lockfile.ErrUnsure, lockfile.ErrFenced, lockfile.ErrLost,
+	lockfile.ErrReleased, lockfile.ErrGateBusy, lockfile.ErrBusy}
 
 // said puts an error into a line: the number of its sentinel, and its text.
 func said(err error) string {

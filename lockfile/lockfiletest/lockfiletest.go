@@ -8,10 +8,10 @@ import (
 	"github.com/probate-dev/probate/probe/probetest"
 )
 
-// Abandoned leaves a lock on the state path whose owner, a real process, was killed and is provably gone:
-// the next lockfile.Acquire takes it over. It returns what lockfile.Inspect says. Where deaths cannot be
-// proven, on systems without a probe or on a filesystem that other machines mount, the test is skipped,
-// or fails where tb cannot skip.
+// Abandoned leaves a lock on the state path whose owner, a real process, was killed and is provably
+// gone: the next lockfile.Acquire takes it over. It returns what lockfile.Inspect says. Where
+// deaths cannot be proven, on systems without a probe or on a filesystem that other machines mount,
+// the test is skipped, or fails where tb cannot skip.
 func Abandoned(tb probetest.TB, path string) lockfile.Inspection {
 	tb.Helper()
 	return AbandonedWith(tb, path, lockfile.Options{})
@@ -32,8 +32,8 @@ func AbandonedWith(tb probetest.TB, path string, opts lockfile.Options) lockfile
 	return in
 }
 
-// Unknown leaves a lock on the state path that cannot be judged, here a record of a later version: it
-// is never taken over, and lockfile.Acquire refuses it. It returns what lockfile.Inspect says.
+// Unknown leaves a lock on the state path that cannot be judged, here a record of a later version:
+// it is never taken over, and lockfile.Acquire refuses it. It returns what lockfile.Inspect says.
 func Unknown(tb probetest.TB, path string) lockfile.Inspection {
 	tb.Helper()
 	in := inspect(tb, path)

@@ -34,7 +34,8 @@ func newState(t *testing.T) string { return filepath.Join(t.TempDir(), "state") 
 func TestAbandoned(t *testing.T) {
 	state := newState(t)
 	in := lockfiletest.AbandonedWith(t, state, lockfile.Options{Label: "nightly"})
-	if in.Verdict != identity.Gone || in.Owner == nil || in.Owner.Label != "nightly" || in.Owner.PID == os.Getpid() {
+	if in.Verdict != identity.Gone || in.Owner == nil || in.Owner.Label != "nightly" ||
+		in.Owner.PID == os.Getpid() {
 		t.Fatalf("%v, owner %+v", in.Finding, in.Owner)
 	}
 	lock, err := lockfile.TryAcquire(state, lockfile.Options{})
@@ -55,12 +56,14 @@ func TestAbandoned(t *testing.T) {
 func TestHeld(t *testing.T) {
 	state := newState(t)
 	until := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
-	other := lockfiletest.HeldWith(t, state, lockfile.Options{Label: "import", ExpectedUntil: until, Mode: 0o640,
-		FreshToken: true, Durability: lockfile.FlushFirst, GateWait: time.Second})
+	other := lockfiletest.HeldWith(t, state, lockfile.Options{Label: "import", ExpectedUntil: until,
+		Mode: 0o640, FreshToken: true, Durability: lockfile.FlushFirst, GateWait: time.Second})
 	_, err := lockfile.TryAcquire(state, lockfile.Options{})
 	busy, ok := errors.AsType[*lockfile.BusyError](err)
-	if !ok || busy.Owner.PID != other.PID() || busy.LockID != other.ID() || busy.Fence.Record != other.Token() ||
-		other.Token() != 1 || busy.Owner.Label != "import" || !busy.Owner.ExpectedUntil.Equal(until) {
+	if !ok || busy.Owner.PID != other.PID() || busy.LockID != other.ID() ||
+		busy.Fence.Record != other.Token() ||
+		other.Token() != 1 || busy.Owner.Label != "import" ||
+		!busy.Owner.ExpectedUntil.Equal(until) {
 		t.Fatalf("%v, %+v", err, busy)
 	}
 	if info, err := os.Stat(busy.Lock); err != nil || info.Mode().Perm() != 0o640 {
@@ -75,7 +78,8 @@ func TestHeld(t *testing.T) {
 	if err := errors.Join(other.Check(), other.Release()); err != nil {
 		t.Error(err)
 	}
-	if err := other.Check(); !errors.Is(err, lockfile.ErrReleased) || errors.Is(err, lockfile.ErrLost) {
+	if err := other.Check(); !errors.Is(err, lockfile.ErrReleased) ||
+		errors.Is(err, lockfile.ErrLost) {
 		t.Errorf("after the release: %v", err)
 	}
 	lock, err := lockfile.TryAcquire(state, lockfile.Options{})
@@ -90,14 +94,16 @@ func TestHeld(t *testing.T) {
 func TestOvertaken(t *testing.T) {
 	state := newState(t)
 	other := lockfiletest.Held(t, state)
-	_, err := lockfile.Break(t.Context(), state, lockfile.BreakRequest{LockID: other.ID(), Reason: "test",
-		EvenIfAlive: true}, lockfile.Options{})
+	_, err := lockfile.Break(t.Context(), state, lockfile.BreakRequest{LockID: other.ID(),
+		Reason: "test", EvenIfAlive: true}, lockfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, err := range map[string]error{"WriteState": other.WriteState("late"), "Check": other.Check(),
+	for name, err := range map[string]error{"WriteState": other.WriteState("late"),
+		"Check":   other.Check(),
 		"Release": other.Release()} {
-		if !errors.Is(err, lockfile.ErrFenced) || !errors.Is(err, lockfile.ErrLost) || !strings.Contains(err.Error(), state) {
+		if !errors.Is(err, lockfile.ErrFenced) || !errors.Is(err, lockfile.ErrLost) ||
+			!strings.Contains(err.Error(), state) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -160,7 +166,8 @@ func TestMisuse(t *testing.T) {
 	if !strings.Contains(said, "Options.Label") {
 		t.Error(said)
 	}
-	said = failing(t, func(tb probetest.TB) { lockfiletest.Held(tb, filepath.Join(state, "missing", "state")) })
+	missing := filepath.Join(state, "missing", "state")
+	said = failing(t, func(tb probetest.TB) { lockfiletest.Held(tb, missing) })
 	if !strings.Contains(said, "no such file") && !strings.Contains(said, "cannot find") {
 		t.Error(said)
 	}
@@ -171,8 +178,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// Without probetest.Run in TestMain a child would run the tests, whose children run the tests …: it ends
-// after one, and says what is missing.
+// Without probetest.Run in TestMain a child would run the tests, whose children run the tests …: it
+// ends after one, and says what is missing.
 func TestMainForgotten(t *testing.T) {
 	if os.Getenv(bare) != "" {
 		t.Fatal("run by a child that should be a holder")

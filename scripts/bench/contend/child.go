@@ -85,7 +85,9 @@ func tenure(name, state string) (t tally, err error) {
 	// Who finds that its lock is somebody else's by now learns it here.
 	if err := lock.release(); err != nil {
 		t.refused = true
-		fmt.Fprintf(os.Stderr, "%s: release: %v\n", name, err)
+		if name == nameProbate { // the others do this often
+			fmt.Fprintf(os.Stderr, "%s: release: %v\n", name, err)
+		}
 	}
 	return t, nil
 }

@@ -32,7 +32,7 @@ recovered finding, owner, lockID, fence}.`,
 		}
 		ctx, signals := relaySignals(ctx)
 		defer signals.stop()
-		rec, err := lockfile.Recover(ctx, state, lockfile.Options{})
+		rec, err := lockfile.Recover(ctx, state, a.options())
 		if err != nil {
 			return signals.or(refused(state, err))
 		}
@@ -99,7 +99,7 @@ refused. The fence rises, and the lock is free afterwards.`,
 		ctx, signals := relaySignals(ctx)
 		defer signals.stop()
 		req.By = userName()
-		done, err := lockfile.Break(ctx, state, req, lockfile.Options{})
+		done, err := lockfile.Break(ctx, state, req, a.options())
 		if err != nil {
 			return signals.or(a.notBroken(state, req, err))
 		}
@@ -167,7 +167,7 @@ after a crash) are counted on standard error.`,
 		if err := checkState("log", state); err != nil {
 			return err
 		}
-		entries, unreadable, err := lockfile.ReadLog(state, lockfile.Options{})
+		entries, unreadable, err := lockfile.ReadLog(state, a.options())
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,9 @@ import (
 // app is one call of the program.
 type app struct {
 	in       io.Reader
-	out, err io.Writer
+	stdout   io.Writer // as it was given, for CMD
+	out      *results  // the same, for what is printed
+	err      io.Writer
 	json     bool
 	began    bool // a verb has begun: what fails from here on is not the command line
 	toldLost bool // that the lock of run was lost has been said
@@ -27,11 +29,11 @@ type app struct {
 
 // Run is the program: it does what args say and returns the exit code.
 func Run(ctx context.Context, args []string, in io.Reader, out, err io.Writer) int {
-	a := &app{in: in, out: out, err: err}
+	a := &app{in: in, stdout: out, out: &results{w: out}, err: err}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(a.out)
 	root.SetErr(err)
 	failed := root.ExecuteContext(ctx)
 	if failed != nil && !a.began {
@@ -181,6 +183,9 @@ func (a *app) say(format string, args ...any) {
 
 // colour marks the verdict, on a terminal only.
 func (a *app) colour(w io.Writer, v identity.Verdict, text string) string {
+	if r, results := w.(*results); results {
+		w = r.w
+	}
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" ||
 		runtime.GOOS == "windows" {

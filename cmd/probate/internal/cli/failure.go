@@ -169,15 +169,24 @@ func explain(err error) failure {
 
 // finish says what went wrong, where that has not been said, and returns the exit code.
 func (a *app) finish(err error) int {
+	if a.out.err != nil && (err == nil || isBare(err)) {
+		err = fmt.Errorf("write to standard output: %w", a.out.err)
+	}
 	if err == nil {
 		return exitOK
 	}
-	if ce, ok := err.(*codeError); ok && ce.err == nil {
-		return ce.code
+	if isBare(err) {
+		return err.(*codeError).code
 	}
 	f := explain(err)
 	a.complain(err, f)
 	return f.Code
+}
+
+// isBare reports whether err is an exit code of which everything has been said.
+func isBare(err error) bool {
+	ce, ok := err.(*codeError)
+	return ok && ce.err == nil
 }
 
 // complain tells an error on standard error.

@@ -51,7 +51,7 @@ state, error, kind and code.`,
 }
 
 func (a *app) inspect(state string) int {
-	in, err := lockfile.Inspect(state, lockfile.Options{})
+	in, err := lockfile.Inspect(state, a.options())
 	switch {
 	case err != nil && a.json:
 		a.failedState(state, err)
@@ -126,7 +126,7 @@ func (a *app) list(dir string) error {
 	code := exitOK
 	rows := [][]string{{"STATE", "VERDICT", "REASON", "OWNER", "SINCE"}}
 	var verdicts []identity.Verdict
-	for in, err := range lockfile.List(dir, lockfile.Options{}) {
+	for in, err := range lockfile.List(dir, a.options()) {
 		switch {
 		case err != nil && a.json:
 			code = exitFailure

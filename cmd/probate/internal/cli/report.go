@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -145,6 +146,9 @@ func nextSteps(in lockfile.Inspection, state string) []string {
 		host := "the machine that wrote it"
 		if in.Owner != nil && in.Owner.Host != "" {
 			host = in.Owner.Host
+		}
+		if here, err := os.Hostname(); err == nil && host == here {
+			host = "every other machine called " + host + " that can reach it"
 		}
 		return either("look on " + host + " (probate inspect there)")
 	case identity.OtherPIDNamespace, identity.NamespaceUnreadable, identity.NamespaceUnrecorded,

@@ -159,13 +159,15 @@ func (a *app) run(ctx context.Context, f runFlags, state string, argv []string) 
 	}
 	ctx, signals := relaySignals(ctx)
 	defer signals.stop()
-	lock, err := a.acquire(ctx, state, f.waiting, lockfile.Options{Label: f.label})
+	opts := a.options()
+	opts.Label = f.label
+	lock, err := a.acquire(ctx, state, f.waiting, opts)
 	if err != nil {
 		return signals.or(err)
 	}
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Args[0], cmd.Err = argv[0], nil
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.stdout, a.err
 	cmd.WaitDelay = 100 * time.Millisecond // only for streams that are not files: see Cmd.Wait
 	cmd.Env = append(os.Environ(), lock.Environ()...)
 	cmd.Env = append(cmd.Env, heldEnv+"="+withHeld(lock.ID()))

@@ -57,7 +57,7 @@ type writer interface {
 func (a *app) write(ctx context.Context, state string, w waiting) error {
 	ctx, signals := relaySignals(ctx)
 	defer signals.stop()
-	inherited, err := lockfile.Inherit(state, os.Environ(), lockfile.Options{})
+	inherited, err := lockfile.Inherit(state, os.Environ(), a.options())
 	if err != nil {
 		return signals.or(err)
 	}
@@ -65,7 +65,7 @@ func (a *app) write(ctx context.Context, state string, w waiting) error {
 		defer inherited.Close()
 		return a.writeUnder(ctx, inherited, state, signals)
 	}
-	lock, err := a.acquire(ctx, state, w, lockfile.Options{})
+	lock, err := a.acquire(ctx, state, w, a.options())
 	if err != nil {
 		return signals.or(err)
 	}
