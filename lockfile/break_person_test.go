@@ -78,7 +78,8 @@ func TestBreak(t *testing.T) {
 	}
 	if e := entries[0]; e.Event != lockfile.EventBreak || e.Reason != "it hangs" || e.By != "alice" ||
 		e.Fence != 1 || e.LockID != id || e.RecoveredPID != holder.PID() ||
-		e.Verdict != identity.Alive || len(e.Evidence) == 0 || e.At.IsZero() || e.Host == "" {
+		e.Verdict != identity.Alive || len(e.Evidence) == 0 || e.At.IsZero() ||
+		e.Host == "" {
 		t.Errorf("%+v", e)
 	}
 	_, err = breakIt(state, lockfile.BreakRequest{LockID: id, Reason: "again"})
@@ -138,7 +139,8 @@ func TestBreakUnreadable(t *testing.T) {
 			wantText(t, strings.Join(after.Notes, "\n"), broken.Saved)
 			entries, _, err := lockfile.ReadLog(state, lockfile.Options{})
 			noError(t, err)
-			if len(entries) != 1 || entries[0].LockID != in.LockID || entries[0].RecoveredPID != 0 ||
+			if len(entries) != 1 || entries[0].LockID != in.LockID ||
+				entries[0].RecoveredPID != 0 ||
 				len(entries[0].Evidence) == 0 {
 				t.Errorf("%+v", entries)
 			}
@@ -183,7 +185,10 @@ func TestBreakSomethingElse(t *testing.T) {
 			if in.Verdict != identity.Unknown || in.Reason != identity.RecordNotRegular {
 				t.Fatalf("%v", in.Finding)
 			}
-			broken, err := breakIt(state, lockfile.BreakRequest{LockID: in.LockID, Reason: "in the way"})
+			broken, err := breakIt(
+				state,
+				lockfile.BreakRequest{LockID: in.LockID, Reason: "in the way"},
+			)
 			noError(t, err)
 			if text := content(t, filepath.Join(broken.Saved, "inside")); text != "victim" {
 				t.Errorf("inside %s is %q", broken.Saved, text)

@@ -30,7 +30,8 @@ func reader(p *probetest.Peer) {
 		default:
 		}
 		b, err := os.ReadFile(p.Arg(0))
-		if err != nil || len(b) != int(b[0]-'a'+1)*50_000 || len(bytes.Trim(b, string(b[:1]))) != 0 {
+		if err != nil || len(b) != int(b[0]-'a'+1)*50_000 ||
+			len(bytes.Trim(b, string(b[:1]))) != 0 {
 			p.Send("not whole")
 			p.Wait()
 		}
@@ -86,7 +87,10 @@ func TestStateIsALink(t *testing.T) {
 	if to, err := os.Readlink(state); err != nil || to != filepath.Join("real", "target") {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}
-	if _, err := lockfile.TryAcquire(target, lockfile.Options{}); !errors.Is(err, lockfile.ErrBusy) {
+	if _, err := lockfile.TryAcquire(target, lockfile.Options{}); !errors.Is(
+		err,
+		lockfile.ErrBusy,
+	) {
 		t.Errorf("by its real name: %v", err)
 	}
 	noError(t, lock.Release())

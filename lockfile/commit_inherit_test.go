@@ -161,7 +161,8 @@ func TestInheritEnvironments(t *testing.T) {
 	noError(t, lock.Release())
 }
 
-// The directory is renamed under a lock: the holder and the command below it go on, each by its way.
+// The directory is renamed under a lock: the holder and the command below it go on, each by its
+// way.
 func TestInheritAfterRename(t *testing.T) {
 	t.Parallel()
 	state := newState(t)

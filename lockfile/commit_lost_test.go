@@ -57,16 +57,19 @@ var losses = map[string]struct {
 			}
 		},
 	},
-	"recovered by a peer": {breach: ".recovered-", lose: func(t *testing.T, state, id string) func() {
-		marker := state + ".recovered-" + leaseOf(t, state)[:24]
-		noError(t, os.WriteFile(marker, nil, 0o600))
-		noError(t, os.Remove(state+".lock"))
-		return func() {
-			if _, err := os.Stat(marker); err != nil {
-				t.Errorf("the peer's marker was touched: %v", err)
+	"recovered by a peer": {
+		breach: ".recovered-",
+		lose: func(t *testing.T, state, id string) func() {
+			marker := state + ".recovered-" + leaseOf(t, state)[:24]
+			noError(t, os.WriteFile(marker, nil, 0o600))
+			noError(t, os.Remove(state+".lock"))
+			return func() {
+				if _, err := os.Stat(marker); err != nil {
+					t.Errorf("the peer's marker was touched: %v", err)
+				}
 			}
-		}
-	}},
+		},
+	},
 	// It took the wrong file, and made the lock again from what it had read.
 	"put back by a peer": {lose: func(t *testing.T, state, id string) func() {
 		noError(t, replace(state+".lock", content(t, state+".lock")))
@@ -119,13 +122,18 @@ func TestLost(t *testing.T) {
 
 			isLost := func(what string, err error) {
 				t.Helper()
-				if !errors.Is(err, lockfile.ErrLost) || errors.Is(err, lockfile.ErrFenced) != c.fenced ||
-					errors.Is(err, lockfile.ErrUnsure) || errors.Is(err, lockfile.ErrReleased) {
+				if !errors.Is(err, lockfile.ErrLost) ||
+					errors.Is(err, lockfile.ErrFenced) != c.fenced ||
+					errors.Is(err, lockfile.ErrUnsure) ||
+					errors.Is(err, lockfile.ErrReleased) {
 					t.Errorf("%s: %v", what, err)
 				}
 				wantText(t, err.Error(), state)
 			}
-			isLost("Commit", lock.Commit(always, func() error { t.Error("run after the loss"); return nil }))
+			isLost(
+				"Commit",
+				lock.Commit(always, func() error { t.Error("run after the loss"); return nil }),
+			)
 			isLost("WriteFile", lock.WriteFile(state, []byte("after"), 0o600))
 			isLost("Check", lock.Check())
 			<-ctx.Done()
@@ -175,7 +183,10 @@ func TestLossIsNoticed(t *testing.T) {
 				}
 				lock := tryAcquire(t, state, opts)
 				if by == "context" {
-					context.AfterFunc(lock.Context(), func() { told <- context.Cause(lock.Context()) })
+					context.AfterFunc(
+						lock.Context(),
+						func() { told <- context.Cause(lock.Context()) },
+					)
 				}
 				cleanUp := c.lose(t, state, lock.ID())
 				if err := <-told; !errors.Is(err, lockfile.ErrLost) ||

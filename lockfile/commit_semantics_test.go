@@ -44,7 +44,10 @@ func TestCommitFails(t *testing.T) {
 
 	ended, cancel := context.WithCancel(always)
 	cancel()
-	err := lock.Commit(ended, func() error { t.Error("run after the context had ended"); return nil })
+	err := lock.Commit(
+		ended,
+		func() error { t.Error("run after the context had ended"); return nil },
+	)
 	wantError(t, err, context.Canceled)
 	noError(t, lock.Check())
 	noError(t, lock.Release())

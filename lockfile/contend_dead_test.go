@@ -133,7 +133,13 @@ func TestContendersOnADeadRecord(t *testing.T) {
 	}
 	entries, unreadable, err := lockfile.ReadLog(state, lockfile.Options{})
 	if err != nil || unreadable != 0 || len(entries) != rounds {
-		t.Fatalf("%d log entries, %d unreadable, %v; want %d", len(entries), unreadable, err, rounds)
+		t.Fatalf(
+			"%d log entries, %d unreadable, %v; want %d",
+			len(entries),
+			unreadable,
+			err,
+			rounds,
+		)
 	}
 	for i, e := range entries {
 		if e.Event != lockfile.EventTakeover || int(e.Fence) != i+1 {

@@ -76,7 +76,10 @@ func TestOneProcessManySpellings(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		if _, err = lockfile.Acquire(ctx, path, lockfile.Options{}); !errors.Is(err, lockfile.ErrBusy) {
+		if _, err = lockfile.Acquire(ctx, path, lockfile.Options{}); !errors.Is(
+			err,
+			lockfile.ErrBusy,
+		) {
 			t.Errorf("%s: %v", path, err)
 		}
 		cancel()

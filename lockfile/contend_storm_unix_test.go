@@ -78,7 +78,9 @@ func committer(p *probetest.Peer) {
 			check(err)
 			check(s.consistent())
 			if s.Of[name] != mine {
-				check(fmt.Errorf("%d commits were acknowledged, the state has %d", mine, s.Of[name]))
+				check(
+					fmt.Errorf("%d commits were acknowledged, the state has %d", mine, s.Of[name]),
+				)
 			}
 			s.Total++
 			s.Of[name]++

@@ -150,7 +150,13 @@ func TestFenceIsSomethingElse(t *testing.T) {
 				}
 				after, err := os.Lstat(state + ".fence")
 				if err != nil ||
-					fmt.Sprint(after.Mode(), after.Size()) != fmt.Sprint(before.Mode(), before.Size()) {
+					fmt.Sprint(
+						after.Mode(),
+						after.Size(),
+					) != fmt.Sprint(
+						before.Mode(),
+						before.Size(),
+					) {
 					t.Errorf("dead %v: it was %v, it is %v, %v", dead, before, after, err)
 				}
 				want := map[bool]identity.Verdict{false: identity.Free, true: identity.Gone}[dead]

@@ -62,8 +62,12 @@ var crashings = []crashing{
 		before: func(*testing.T, string) int { return 0 },
 		fails:  map[string]syscall.Errno{"create-unnamed": unix.EOPNOTSUPP},
 	},
-	{name: "writing another file", knobs: flushed, verbs: []string{"acquire", "write-other DIR/other"},
-		before: func(*testing.T, string) int { return 0 }},
+	{
+		name:   "writing another file",
+		knobs:  flushed,
+		verbs:  []string{"acquire", "write-other DIR/other"},
+		before: func(*testing.T, string) int { return 0 },
+	},
 	{name: "takeover", before: abandoned, knobs: flushed, verbs: []string{"acquire", "release"}},
 	{
 		name:   "takeover without exchange",
@@ -72,8 +76,13 @@ var crashings = []crashing{
 		verbs:  []string{"acquire"},
 		fails:  map[string]syscall.Errno{"exchange": unix.EINVAL},
 	},
-	{name: "takeover without renames", before: abandoned, verbs: []string{"acquire"}, knobs: flushed,
-		fails: map[string]syscall.Errno{"exchange": unix.ENOSYS, "rename-noreplace": unix.ENOSYS}},
+	{
+		name:   "takeover without renames",
+		before: abandoned,
+		verbs:  []string{"acquire"},
+		knobs:  flushed,
+		fails:  map[string]syscall.Errno{"exchange": unix.ENOSYS, "rename-noreplace": unix.ENOSYS},
+	},
 	{name: "takeover in place", before: abandoned, verbs: []string{"acquire"}, knobs: flushed,
 		fails: map[string]syscall.Errno{"exchange": unix.ENOSYS, "rename-noreplace": unix.ENOSYS,
 			"link": unix.EPERM}},
@@ -92,7 +101,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 			points := 0
 			for n := 1; ; n++ {
 				survived := false
-				if !t.Run(fmt.Sprint(n), func(t *testing.T) { survived = c.killAt(t, n) }) || survived {
+				if !t.Run(fmt.Sprint(n), func(t *testing.T) { survived = c.killAt(t, n) }) ||
+					survived {
 					break
 				}
 				if points++; testing.Short() {

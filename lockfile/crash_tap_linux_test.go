@@ -3,7 +3,6 @@
 package lockfile_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -44,7 +43,8 @@ func compile(rules []sysFilter, action uint32) []unix.SockFilter {
 	for _, r := range rules {
 		block := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: action}}
 		if r.arg >= 0 {
-			test := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: r.value, Jf: 1}
+			test := unix.SockFilter{
+				Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: r.value, Jf: 1}
 			switch r.op {
 			case notValue:
 				test.Jt, test.Jf = 1, 0
@@ -105,8 +105,9 @@ var tapped = []sysFilter{
 
 // tapSelf is the child's half: it returns the number of the descriptor that asks the questions.
 func tapSelf() (int, error) {
-	return install(compile(tapped, unix.SECCOMP_RET_USER_NOTIF), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|
-		unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	return install(compile(tapped, unix.SECCOMP_RET_USER_NOTIF),
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|
+			unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 }
 
 // sayDone tells the tap that what was asked for is done: a call that means nothing.
@@ -304,60 +305,6 @@ func (k *tap) describe(s *step) bool {
 }
 
 var random = regexp.MustCompile(`(\.|#|recovered-)[0-9a-f]{5,24}( \(deleted\))?`)
-
-func readString(pid int, at uintptr) string {
-	buf := make([]byte, 300)
-	local := []unix.Iovec{{Base: &buf[0], Len: uint64(len(buf))}}
-	n, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: at, Len: len(buf)}}, 0)
-	if err != nil { // the page after the string may be missing
-		local[0].Len = uint64(min(len(buf), int(4096-at%4096)))
-		n, _ = unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: at, Len: int(local[0].Len)}}, 0)
-	}
-	s, _, _ := bytes.Cut(buf[:max(n, 0)], []byte{0})
-	return string(s)
-}
-
-// file is the way to the file that a step is about.
-func (s step) file() string { return fmt.Sprintf("/proc/%d/fd/%d", s.pid, int32(s.args[0])) }
-
-// half does the first half of a write, as a crash may.
-func (s step) half(t probetest.TB) {
-	t.Helper()
-	buf := make([]byte, s.args[2]/2)
-	_, err := unix.ProcessVMReadv(s.pid, []unix.Iovec{{Base: &buf[0], Len: uint64(len(buf))}},
-		[]unix.RemoteIovec{{Base: uintptr(s.args[1]), Len: len(buf)}}, 0)
-	noError(t, err)
-	how := os.O_WRONLY
-	if s.call == unix.SYS_WRITE {
-		how |= os.O_APPEND
-	}
-	f, err := os.OpenFile(s.file(), how, 0)
-	noError(t, err)
-	defer f.Close()
-	if s.call == unix.SYS_WRITE {
-		_, err = f.Write(buf)
-	} else {
-		_, err = f.WriteAt(buf, int64(s.args[3]))
-	}
-	noError(t, err)
-}
-
-func (s step) writes() bool { return s.call == unix.SYS_WRITE || s.call == unix.SYS_PWRITE64 }
-
-// verb is the first word of what a step does.
-func (s step) verb() string {
-	verb, _, _ := strings.Cut(s.text, " ")
-	return verb
-}
-
-// changes reports whether a step changes what is on the disk.
-func (s step) changes() bool {
-	switch s.verb() {
-	case "open", "lock", "test-lock", "look-at", "look-at-open", "read":
-		return false
-	}
-	return true
-}
 
 func (k *tap) allow(s step) {
 	k.answer(response{id: s.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})

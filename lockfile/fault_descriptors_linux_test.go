@@ -59,8 +59,14 @@ func TestFewDescriptors(t *testing.T) {
 			wantText(t, said, "failed io", state, syscall.EMFILE.Error(), "ulimit -n")
 			expect(t, child, "spare 16", "ok") // to see whether anything of the lock stayed
 			if in := inspect(t, state); (in.LockID != "") != dead || in.Fence.Counter != 0 {
-				t.Errorf("dead %v, %d descriptors: %s; then %v, fence %+v", dead, spare, said, in.Finding,
-					in.Fence)
+				t.Errorf(
+					"dead %v, %d descriptors: %s; then %v, fence %+v",
+					dead,
+					spare,
+					said,
+					in.Finding,
+					in.Fence,
+				)
 			}
 			if odd := leftovers(t, state); len(odd) > 1 || len(odd) == 1 && odd[0] != "state.lock" {
 				t.Errorf("dead %v, %d descriptors: left over: %q", dead, spare, odd)

@@ -49,7 +49,8 @@ type faultBench struct {
 func newFaultBench(t *testing.T) *faultBench {
 	base := newState(t)
 	b := &faultBench{t: t, dir: filepath.Dir(base), faulty: startActor(t, base, knobs{
-		Durability: lockfile.FlushFirst, GateWait: 20 * time.Millisecond}), sound: startActor(t, base)}
+		Durability: lockfile.FlushFirst, GateWait: 20 * time.Millisecond}),
+		sound: startActor(t, base)}
 	b.tap = newTap(t, b.faulty, b.dir, b.faulty.Ask("tap"))
 	return b
 }
@@ -152,7 +153,8 @@ func (b *faultBench) afterwards(o faultOutcome, state string, before lockfile.In
 	if strings.HasPrefix(o.said, "held ") {
 		id, token, recovered := tenureOf(t, o.said)
 		if in.Reason != identity.KernelLockHeld || in.LockID != id || in.Format != "record-v2" ||
-			recovered != dead || token != map[bool]int{true: 1}[dead] || int(in.Fence.Counter) != token {
+			recovered != dead || token != map[bool]int{true: 1}[dead] ||
+			int(in.Fence.Counter) != token {
 			t.Errorf("%s: %s, and then %v, fence %+v", o.about, o.said, in.Finding, in.Fence)
 		}
 		return
@@ -164,7 +166,14 @@ func (b *faultBench) afterwards(o faultOutcome, state string, before lockfile.In
 		case dead && in.Verdict == identity.Free && in.Fence.Counter == 1:
 			return // taken over, and let go again
 		case time.Now().After(end):
-			t.Fatalf("%s: %s, %s; it was %v, it is %v", o.about, o.hit, o.said, before.Finding, in.Finding)
+			t.Fatalf(
+				"%s: %s, %s; it was %v, it is %v",
+				o.about,
+				o.hit,
+				o.said,
+				before.Finding,
+				in.Finding,
+			)
 		}
 		// What was published and cannot be withdrawn at once is withdrawn a little later.
 		time.Sleep(5 * time.Millisecond)
@@ -243,12 +252,16 @@ func TestCallFailsOnce(t *testing.T) {
 		for _, dead := range []bool{false, true} {
 			for n := 1; ; n++ {
 				left := n
-				o := b.try(fmt.Sprintf("call %d fails with %v", n, errno), dead, func(step) syscall.Errno {
-					if left--; left == 0 {
-						return errno
-					}
-					return 0
-				})
+				o := b.try(
+					fmt.Sprintf("call %d fails with %v", n, errno),
+					dead,
+					func(step) syscall.Errno {
+						if left--; left == 0 {
+							return errno
+						}
+						return 0
+					},
+				)
 				if len(o.hit) == 0 {
 					if n < 30 {
 						t.Errorf("%s: only %d calls", o.about, n)

@@ -146,7 +146,8 @@ func TestNoKernelLocks(t *testing.T) {
 			expect(t, child, "release", "ok")
 			tenureOf(t, child.Ask("try"))
 			child.Kill()
-			if in := inspect(t, state); in.Verdict != identity.Gone || in.Reason != identity.NoSuchProcess {
+			if in := inspect(t, state); in.Verdict != identity.Gone ||
+				in.Reason != identity.NoSuchProcess {
 				t.Errorf("%v", in.Finding)
 			}
 			if _, token, recovered := tenureOf(t, other.Ask("acquire")); token != 1 || !recovered {

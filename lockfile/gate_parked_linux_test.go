@@ -30,7 +30,10 @@ func park(
 		if !ok {
 			t.Fatalf("%s: it never came to %q: %s", verb, at, child.Line())
 		}
-		if slices.ContainsFunc(lacking, func(l string) bool { return strings.HasPrefix(s.text, l) }) {
+		if slices.ContainsFunc(
+			lacking,
+			func(l string) bool { return strings.HasPrefix(s.text, l) },
+		) {
 			k.fail(s, unix.EOPNOTSUPP)
 			continue
 		}
@@ -113,7 +116,8 @@ func TestRecovererSleeps(t *testing.T) {
 			other, err := lockfile.TryAcquire(state, lockfile.Options{})
 			if inside {
 				wantError(t, err, lockfile.ErrBusy)
-				if id, token, recovered := tenureOf(t, goOn()); id == deadID || token != 1 || !recovered {
+				if id, token, recovered := tenureOf(t, goOn()); id == deadID || token != 1 ||
+					!recovered {
 					t.Errorf("the sleeper has %s, token %d, recovered %v", id, token, recovered)
 				}
 				if in := inspect(t, state); in.Verdict != identity.Alive {

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Between the last look at a dead owner's record and the moment in which it is replaced, only somebody
-// who ignores the gate can change it. What such a one has put there goes back to its place.
+// Between the last look at a dead owner's record and the moment in which it is replaced, only
+// somebody who ignores the gate can change it. What such a one has put there goes back to its
+// place.
 
 // theirs is a record that a program in another language would write, of the running test.
 func theirs(t *testing.T, state string) string {
@@ -56,13 +57,15 @@ func TestPeerIsFaster(t *testing.T) {
 			if strings.HasPrefix(said, "held ") {
 				t.Errorf("it took a peer's lock: %s", said)
 			}
-			if text := content(t, state+".lock"); text != record || inodeOf(t, state+".lock") != inode {
+			if text := content(t, state+".lock"); text != record ||
+				inodeOf(t, state+".lock") != inode {
 				t.Errorf("the peer's record is another file now: %s", text)
 			}
 			noLeftoversBut(t, state, "state.lock")
 			entries, unreadable := readLog(t, state)
 			if len(entries) < 2 || unreadable != 0 || entries[0].Event != lockfile.EventTakeover ||
-				entries[1].Event != lockfile.EventAbandoned || entries[1].Fence != entries[0].Fence {
+				entries[1].Event != lockfile.EventAbandoned ||
+				entries[1].Fence != entries[0].Fence {
 				t.Errorf("logged: %+v", entries)
 			}
 			noError(t, os.Remove(state+".lock"))
@@ -96,8 +99,8 @@ func TestRecordIsRemoved(t *testing.T) {
 	}
 }
 
-// A person removes the dead record, and somebody acquires the free lock before the takeover goes on:
-// the newcomer keeps its file, and is told that it is fenced. No two of them commit.
+// A person removes the dead record, and somebody acquires the free lock before the takeover goes
+// on: the newcomer keeps its file, and is told that it is fenced. No two of them commit.
 func TestNewcomerSlipsIn(t *testing.T) {
 	t.Parallel()
 	state := newState(t)
@@ -130,8 +133,8 @@ func TestNewcomerSlipsIn(t *testing.T) {
 	noLeftovers(t, state)
 }
 
-// The peer's record cannot be given back: the error says where it lies, it is not lost, and nobody is
-// locked out by a record that nobody holds.
+// The peer's record cannot be given back: the error says where it lies, it is not lost, and nobody
+// is locked out by a record that nobody holds.
 func TestRecordCannotBeGivenBack(t *testing.T) {
 	t.Parallel()
 	state := newState(t)

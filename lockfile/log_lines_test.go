@@ -190,11 +190,19 @@ func TestLogIsSomethingElse(t *testing.T) {
 				if lock != nil || err == nil || errors.Is(err, lockfile.ErrBusy) {
 					t.Fatalf("%v, %v", lock, err)
 				}
-				wantText(t, err.Error(), "recovery log", state+suffix, "not a regular file", "move it away")
+				wantText(
+					t,
+					err.Error(),
+					"recovery log",
+					state+suffix,
+					"not a regular file",
+					"move it away",
+				)
 				if after := maybe(state + suffix + "-victim"); after != before {
 					t.Errorf("the victim became %q", after)
 				}
-				if in := inspect(t, state); in.Verdict != identity.Gone || in.Fence.Counter != fence.Token(0) {
+				if in := inspect(t, state); in.Verdict != identity.Gone ||
+					in.Fence.Counter != fence.Token(0) {
 					t.Errorf("%v, fence %+v", in.Finding, in.Fence)
 				}
 				if _, _, err := lockfile.ReadLog(state, lockfile.Options{}); err == nil {

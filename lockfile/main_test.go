@@ -28,7 +28,8 @@ func holder(p *probetest.Peer) {
 	var lock *lockfile.Lock
 	acquire := func() {
 		var err error
-		if lock, err = lockfile.Acquire(context.Background(), path, lockfile.Options{}); err != nil {
+		lock, err = lockfile.Acquire(context.Background(), path, lockfile.Options{})
+		if err != nil {
 			p.Send("failed " + oneLine(err))
 			return
 		}

@@ -60,7 +60,8 @@ func TestLabelAndTime(t *testing.T) {
 	until := time.Date(2031, 2, 3, 4, 5, 6, 7e6, time.FixedZone("", 3600))
 	lock := tryAcquire(t, state, lockfile.Options{Label: label, ExpectedUntil: until})
 	in := inspect(t, state)
-	if in.Owner.Label != label || !in.Owner.ExpectedUntil.Equal(until) || in.Owner.PID != os.Getpid() {
+	if in.Owner.Label != label || !in.Owner.ExpectedUntil.Equal(until) ||
+		in.Owner.PID != os.Getpid() {
 		t.Errorf("%+v", in.Owner)
 	}
 	if size := in.Bytes; size <= 0 || size >= 2048 {

@@ -81,8 +81,8 @@ func processOwner() string {
 	return *madeOwner.Load()
 }
 
-// isOwnProcess reports whether owner is this process, without asking for random numbers: who only looks
-// must not need what they need.
+// isOwnProcess reports whether owner is this process, without asking for random numbers: who only
+// looks must not need what they need.
 func isOwnProcess(owner string) bool {
 	made := madeOwner.Load()
 	return made != nil && *made == owner
@@ -177,8 +177,8 @@ func (r *record) identity() identity.Identity {
 	return id
 }
 
-// wellFormedBoot returns a recorded boot id, or "" when no kernel of that system can have said it: what
-// is malformed differs from nothing.
+// wellFormedBoot returns a recorded boot id, or "" when no kernel of that system can have said it:
+// what is malformed differs from nothing.
 func wellFormedBoot(system, boot string) string {
 	if system != "linux" {
 		return boot

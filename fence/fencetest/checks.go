@@ -191,7 +191,7 @@ func holdContext(s fence.Store, _ Options) error {
 		g.Release()
 		return errors.New("Hold went on with a context that had ended")
 	} else if !errors.Is(err, errCause) {
-		return fmt.Errorf("Hold with an ended context returned %v, want the cause of the context", err)
+		return fmt.Errorf("Hold with an ended context returned %v, want the cause of it", err)
 	}
 	return within(s, func(fence.Gate) error {
 		ctx, cancel := context.WithCancelCause(context.Background())

@@ -4,8 +4,8 @@
 // The rules that are checked:
 //
 //   - a fresh store is at some number, and reading it twice says the same
-//   - Raise goes up only, refuses what is not greater (ErrNotGreater) or above Max (ErrTooLarge), and
-//     changes nothing then; what was raised is what is read, inside and outside of the gate
+//   - Raise goes up only, refuses what is not greater (ErrNotGreater) or above Max (ErrTooLarge),
+//     and changes nothing then; what was raised is what is read, inside and outside of the gate
 //   - one gate at a time, also among many goroutines; TryHold says ErrGateBusy at once; Hold
 //     waits, and gives up with ErrGateBusy and the cause of the context
 //   - a released gate is of no use (ErrReleased), and releasing twice is an error

@@ -114,7 +114,8 @@ func guardError(s fence.Store, _ Options) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Guard(context.Background(), now, func() error { return errCause }); err != errCause {
+	err = s.Guard(context.Background(), now, func() error { return errCause })
+	if err != errCause {
 		return fmt.Errorf("Guard returned %v, want the error of the function as it is", err)
 	}
 	return free(s)

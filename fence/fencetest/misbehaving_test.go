@@ -181,7 +181,9 @@ var misbehaving = map[string]struct {
 					return g.Raise(to)
 				}, own.Release}, nil
 			}
-			r.hold = func(ctx context.Context) (fence.Gate, error) { return through(other.Hold(ctx)) }
+			r.hold = func(ctx context.Context) (fence.Gate, error) {
+				return through(other.Hold(ctx))
+			}
 			r.tryHold = func() (fence.Gate, error) { return through(other.TryHold()) }
 			return r
 		}

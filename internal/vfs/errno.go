@@ -33,8 +33,8 @@ func (e *missing) As(target any) bool {
 }
 
 // NoLinks reports that err, from Dir.Link or a rename with flags of a file that this process has
-// just made in that directory, says that there is no such call here. What it says differs from system to system,
-// and rights to the directory are not among the reasons.
+// just made in that directory, says that there is no such call here. What it says differs from
+// system to system, and rights to the directory are not among the reasons.
 func NoLinks(err error) bool {
 	for _, errno := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EINVAL,
 		syscall.EXDEV, syscall.EMLINK} {

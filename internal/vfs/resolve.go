@@ -37,8 +37,8 @@ func (osFS) Resolve(path string) (dir, base string, err error) {
 	return "", "", pathError("resolve", path, errLinks)
 }
 
-// maxLinks is how many links in a row are followed, as many as Linux follows itself. Whoever stopped
-// earlier would give one file two locks.
+// maxLinks is how many links in a row are followed, as many as Linux follows itself. Whoever
+// stopped earlier would give one file two locks.
 const maxLinks = 40
 
 var errLinks = errors.New("too many levels of symbolic links")

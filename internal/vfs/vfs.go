@@ -58,8 +58,8 @@ func (a Info) SameFile(b Info) bool { return a.Device == b.Device && a.Inode == 
 // FS is where directories come from.
 type FS interface {
 	// Resolve returns the absolute directory, links and dots resolved, and the last element of
-	// path. A path that is itself a symbolic link is resolved to what it names. The last element need not
-	// exist.
+	// path. A path that is itself a symbolic link is resolved to what it names. The last element
+	// need not exist.
 	Resolve(path string) (dir, base string, err error)
 	// OpenDir opens a directory for the operations of Dir.
 	OpenDir(path string) (Dir, error)

@@ -119,7 +119,8 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("%v, next %q", in.Finding, in.Next)
 	}
 	_, err := lockfile.Acquire(t.Context(), state, lockfile.Options{})
-	if busy, ok := errors.AsType[*lockfile.BusyError](err); !ok || busy.Verdict != identity.Unknown {
+	if busy, ok := errors.AsType[*lockfile.BusyError](err); !ok ||
+		busy.Verdict != identity.Unknown {
 		t.Errorf("%v", err)
 	}
 }

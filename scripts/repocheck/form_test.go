@@ -31,9 +31,8 @@ func TestFilesAreShort(t *testing.T) {
 }
 
 // Two files side by side, or one in a review, without a scroll bar. Long are allowed: links, which
-// cannot be broken; in Go, raw strings of several lines, and somewhat longer lines with text in tests;
-// in Markdown, tables and the output of
-// programs.
+// cannot be broken; in Go, raw strings of several lines, and somewhat longer lines with text in
+// tests; in Markdown, tables and the output of programs.
 func TestLinesAreShort(t *testing.T) {
 	r := load(t)
 	for _, f := range r.golang {

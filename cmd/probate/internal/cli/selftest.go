@@ -176,7 +176,12 @@ func (t *trial) machine() (step, error) {
 		initial := h.Namespaces.PIDInitial
 		parts = append(
 			parts,
-			said("pid namespace", initial.Known, said("", initial.Value, "initial", "nested"), "unknown"),
+			said(
+				"pid namespace",
+				initial.Known,
+				said("", initial.Value, "initial", "nested"),
+				"unknown",
+			),
 			said("/proc", h.ProcFS.Known, "trustworthy", "not trustworthy"),
 		)
 	}
