@@ -232,6 +232,12 @@ func (k *tap) poll(patience time.Duration) (asks, ended bool) {
 // something else.
 func (k *tap) meanwhile(do func()) {
 	k.t.Helper()
+	defer k.serve()()
+	do()
+}
+
+// serve lets the child do everything, until it is stopped.
+func (k *tap) serve() (end func()) {
 	stop, stopped := make(chan bool), make(chan bool)
 	go func() {
 		defer close(stopped)
@@ -241,16 +247,21 @@ func (k *tap) meanwhile(do func()) {
 				return
 			default:
 			}
-			if asks, _ := k.poll(10 * time.Millisecond); asks {
+			asks, ended := k.poll(10 * time.Millisecond)
+			if ended {
+				return
+			}
+			if asks {
 				if s, what := k.receive(); what == asked {
 					k.allow(s)
 				}
 			}
 		}
 	}()
-	defer func() { <-stopped }()
-	defer close(stop)
-	do()
+	return func() {
+		close(stop)
+		<-stopped
+	}
 }
 
 // describe says what a step is, and whether it is about a file in the tap's directory.

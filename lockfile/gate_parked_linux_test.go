@@ -44,6 +44,7 @@ func park(
 				for s, ok := k.next(); ok; s, ok = k.next() {
 					k.allow(s)
 				}
+				t.Cleanup(k.serve())
 				return child.Line()
 			}
 		}

@@ -4,6 +4,7 @@ package lockfile_test
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,8 +25,10 @@ func theirs(t *testing.T, state string) string {
 	if !ok {
 		t.Fatalf("the record is %s", record)
 	}
-	lease := leaseOf(t, state)
-	return strings.Replace(before, lease, strings.Repeat("ab", 24), 1) + "}"
+	_, pid, _ := strings.Cut(before, `"pid":`)
+	pid, _, _ = strings.Cut(pid, ",")
+	return strings.NewReplacer(leaseOf(t, state), strings.Repeat("ab", 24),
+		`"pid":`+pid, `"pid":`+strconv.Itoa(os.Getpid())).Replace(before) + "}"
 }
 
 func inodeOf(t *testing.T, path string) uint64 {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,6 +31,15 @@ func TestMain(m *testing.M) {
 
 // TestScript runs every script below testdata/script with the real binary and real processes.
 func TestScript(t *testing.T) {
+	// Who starts the tests may ignore signals (nohup, a background job of a script), and so would
+	// all children. Where they are handled here, children start with the default.
+	for _, sig := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
+		if signal.Ignored(sig) {
+			ch := make(chan os.Signal, 1)
+			signal.Notify(ch, sig)
+			t.Cleanup(func() { signal.Stop(ch) })
+		}
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
