@@ -95,6 +95,20 @@ func TestFencePutBack(t *testing.T) {
 	}
 }
 
+// Neither is it believed against the record of a dead owner, where there is no log any more.
+func TestFencePutBackWithoutLog(t *testing.T) {
+	state := newState(t)
+	for range 3 {
+		abandon(t, state)
+	} // the last one has 2
+	noError(t, os.WriteFile(state+".fence", []byte("0\n"), 0o600))
+	noError(t, os.Remove(state+".recovery.log"))
+	lock := tryAcquire(t, state, lockfile.Options{})
+	if lock.Token() != 3 || counterOf(t, state) != 3 {
+		t.Errorf("token %d, counter %d, after 2 was handed out", lock.Token(), counterOf(t, state))
+	}
+}
+
 // Numbers survive releases, removed records and crashes.
 func TestFenceGoesOn(t *testing.T) {
 	state := newState(t)

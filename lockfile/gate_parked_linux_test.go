@@ -3,6 +3,7 @@
 package lockfile_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -140,6 +141,30 @@ func TestRecovererSleeps(t *testing.T) {
 			noError(t, other.Release())
 			noLeftovers(t, state)
 		})
+	}
+}
+
+// An empty record that nobody has open is an orphan; one that somebody opens while the recoverer
+// sleeps before the gate may be about to be written.
+func TestOrphanIsOpened(t *testing.T) {
+	t.Parallel()
+	state := newState(t)
+	noError(t, tryAcquire(t, state, lockfile.Options{}).Release()) // makes the fence
+	noError(t, os.WriteFile(state+".lock", nil, 0o600))
+	if in := inspect(t, state); in.Verdict != identity.Gone {
+		t.Skipf("the orphan proof is not possible here: %v", in.Finding)
+	}
+	sleeper := startActor(t, state)
+	goOn := park(t, sleeper, state, "try", "open state.fence")
+	peer, err := os.OpenFile(state+".lock", os.O_RDWR, 0)
+	noError(t, err)
+	defer peer.Close()
+	said := goOn()
+	wantText(t, said, "busy", "unknown", "record-empty")
+	_, err = peer.WriteString(`{"v":2}`)
+	noError(t, err)
+	if text := content(t, state+".lock"); text != `{"v":2}` {
+		t.Errorf("the record is %q", text)
 	}
 }
 

@@ -4,6 +4,7 @@ package lockfile_test
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -136,28 +137,20 @@ func TestNewcomerSlipsIn(t *testing.T) {
 	noLeftovers(t, state)
 }
 
-// The peer's record cannot be given back: the error says where it lies, it is not lost, and nobody
-// is locked out by a record that nobody holds.
+// The peer's record cannot be given back by a second exchange: it replaces what was put in its place.
+func TestRecordIsGivenBackOtherwise(t *testing.T) {
+	t.Parallel()
+	state, record, said, _ := notGivenBack(t, "exchange")
+	if !strings.HasPrefix(said, "busy") || content(t, state+".lock") != record {
+		t.Errorf("%s; at the lock's path stands %s", said, content(t, state+".lock"))
+	}
+}
+
+// The peer's record cannot be given back at all: the error says where it lies, it is not lost, and
+// nobody is locked out by a record that nobody holds.
 func TestRecordCannotBeGivenBack(t *testing.T) {
 	t.Parallel()
-	state := newState(t)
-	abandon(t, state)
-	record := theirs(t, state)
-	child := startActor(t, state)
-	k := newTap(t, child, strings.TrimSuffix(state, "/state"), child.Ask("tap"))
-	child.Send("try")
-	exchanges := 0
-	k.run(func(s step) unix.Errno {
-		if s.verb() != "exchange" {
-			return 0
-		}
-		if exchanges++; exchanges == 1 {
-			noError(t, replace(state+".lock", record))
-			return 0
-		}
-		return unix.EIO
-	})
-	said := child.Line()
+	state, record, said, k := notGivenBack(t, "exchange", "rename")
 	wantText(t, said, "failed io", state, "give a record back", "input/output error")
 	_, rest, _ := strings.Cut(said, "it lies at ")
 	lies, _, ok := strings.Cut(rest, ")")
@@ -165,10 +158,32 @@ func TestRecordCannotBeGivenBack(t *testing.T) {
 		t.Errorf("%s: %q is not the peer's record", said, lies)
 	}
 	k.meanwhile(func() {
-		// The record is the peer's to give up; what stands at S.lock must not be held by nobody.
-		in := inspect(t, state)
-		if in.Verdict == identity.Alive && in.Reason == identity.ProcessRunning {
+		if in := inspect(t, state); in.Verdict != identity.Free {
 			t.Errorf("nobody holds it, and yet %v", in.Finding)
 		}
 	})
+}
+
+// notGivenBack has a peer put its record in the place of a dead one right before the exchange of a
+// takeover, and lets every later step with one of those verbs fail.
+func notGivenBack(t *testing.T, verbs ...string) (state, record, said string, k *tap) {
+	t.Helper()
+	state = newState(t)
+	abandon(t, state)
+	record = theirs(t, state)
+	child := startActor(t, state)
+	k = newTap(t, child, strings.TrimSuffix(state, "/state"), child.Ask("tap"))
+	child.Send("try")
+	exchanged := false
+	k.run(func(s step) unix.Errno {
+		switch {
+		case !exchanged && s.verb() == "exchange":
+			exchanged = true
+			noError(t, replace(state+".lock", record))
+		case exchanged && slices.Contains(verbs, s.verb()):
+			return unix.EIO
+		}
+		return 0
+	})
+	return state, record, child.Line(), k
 }

@@ -172,11 +172,7 @@ func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
 	}
 	if err := p.dir.Exchange(caught, p.lockName()); err != nil {
 		d.temp = ""
-		return "", fmt.Errorf(
-			"give a record back that is another one than judged (it lies at %s): %w",
-			p.path(caught),
-			err,
-		)
+		return "", instead(p.giveBack(d, caught, err), unread)
 	}
 	info, err := p.dir.Stat(caught)
 	if err == nil && info.SameFile(d.info) {
@@ -188,6 +184,28 @@ func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
 		return "", instead(errMoved, unread)
 	}
 	return "", instead(p.putBack(caught, p.lockName()), unread)
+}
+
+// giveBack is what is left when the exchange back failed, for cause: while our own draft stands at
+// S.lock, with the gate held, the caught file may replace it. Where that fails too, the draft is
+// removed, for it would read as alive as long as this process lives, and the caught file kept where no
+// sweep takes it.
+func (p *place) giveBack(d *draft, caught string, cause error) error {
+	name := p.lockName()
+	info, err := p.dir.Stat(name)
+	if err != nil || !info.SameFile(d.info) {
+		return fmt.Errorf("give a record back that is another one than judged (it lies at %s): %w",
+			p.path(caught), cause)
+	}
+	if err := p.dir.Rename(caught, name); err == nil {
+		return errMoved
+	}
+	kept := p.base + brokenInfix + randomHex(8)
+	if err := p.dir.Rename(caught, kept); err != nil {
+		kept = caught
+	}
+	return fmt.Errorf("give a record back that is another one than judged (it lies at %s): %w",
+		p.path(kept), errors.Join(cause, p.dir.Remove(name)))
 }
 
 // instead is err, or what could not be read where err only says that something else was found.

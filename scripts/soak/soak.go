@@ -1,4 +1,4 @@
-//go:build linux || darwin || freebsd || openbsd
+//go:build linux
 
 package main
 
@@ -71,7 +71,7 @@ func (s *soak) run(ctx context.Context) error {
 		}
 	}
 	s.disturb(ctx)
-	return s.stop()
+	return s.end()
 }
 
 // start starts the worker of a slot, and another one when that ends, until all are to stop.
@@ -215,7 +215,7 @@ func (s *soak) killOne() {
 	}
 }
 
-// stopHolder stops the holder and makes sure that it still was one when it stopped. The caller
+// stopHolder stops the holder and makes sure that it still was one when it had stopped. The caller
 // continues it.
 func (s *soak) stopHolder() (w *worker, id string) {
 	for range 100 {
@@ -223,13 +223,33 @@ func (s *soak) stopHolder() (w *worker, id string) {
 		if w == nil {
 			continue
 		}
-		_ = w.cmd.Process.Signal(syscall.SIGSTOP)
+		if err := stop(w.cmd.Process.Pid); err != nil {
+			continue // it ended
+		}
 		if still, now := s.holder(); still == w && now == id {
 			return w, id
 		}
 		_ = w.cmd.Process.Signal(syscall.SIGCONT)
 	}
 	return nil, ""
+}
+
+// stop stops a child and waits until all its threads stand: until then the signal is only pending,
+// and a system call that removes a file, say, is carried out to its end.
+func stop(pid int) error {
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+		var info unix.Siginfo
+		if err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG, nil); err != nil {
+			return err
+		}
+		if info.Signo != 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("process %d does not stop", pid)
 }
 
 func (s *soak) killHolder() {
@@ -276,7 +296,7 @@ func (s *soak) pauseOne() {
 	}
 	s.mu.Unlock()
 	if other != nil {
-		_ = other.cmd.Process.Signal(syscall.SIGSTOP)
+		_ = stop(other.cmd.Process.Pid)
 		time.Sleep(s.between(0, 30))
 		_ = other.cmd.Process.Signal(syscall.SIGCONT)
 		s.mu.Lock()
@@ -285,8 +305,8 @@ func (s *soak) pauseOne() {
 	}
 }
 
-// stop lets the workers end their tenures and waits for them.
-func (s *soak) stop() error {
+// end lets the workers end their tenures and waits for them.
+func (s *soak) end() error {
 	s.mu.Lock()
 	s.stopping = true
 	for _, w := range s.byPID {
