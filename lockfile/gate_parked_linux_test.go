@@ -144,6 +144,27 @@ func TestRecovererSleeps(t *testing.T) {
 	}
 }
 
+// An acquirer has read the counter and sleeps, while the lock changes hands by a takeover and
+// becomes free again: the number that it has read is not handed out any more. (I3)
+func TestCounterMovesMeanwhile(t *testing.T) {
+	t.Parallel()
+	state := newState(t)
+	noError(t, tryAcquire(t, state, lockfile.Options{}).Release()) // makes the fence
+	sleeper := startActor(t, state)
+	goOn := park(t, sleeper, state, "try", "create-unnamed")
+	if in := inspect(t, state); in.Verdict != identity.Free {
+		t.Fatalf("%v", in.Finding)
+	}
+	abandon(t, state)
+	expect(t, startActor(t, state), "recover", "ok")
+	if _, token, recovered := tenureOf(t, goOn()); token != 1 || recovered {
+		t.Errorf("token %d, recovered %v; the fence is %d", token, recovered, counterOf(t, state))
+	}
+	expect(t, sleeper, "write text", "ok")
+	expect(t, sleeper, "release", "ok")
+	noLeftovers(t, state)
+}
+
 // An empty record that nobody has open is an orphan; one that somebody opens while the recoverer
 // sleeps before the gate may be about to be written.
 func TestOrphanIsOpened(t *testing.T) {
@@ -166,6 +187,25 @@ func TestOrphanIsOpened(t *testing.T) {
 	if text := content(t, state+".lock"); text != `{"v":2}` {
 		t.Errorf("the record is %q", text)
 	}
+}
+
+// A temporary that is being written is not swept away.
+func TestLockedIsNotSwept(t *testing.T) {
+	t.Parallel()
+	state := newState(t)
+	holder := startActor(t, state)
+	tenureOf(t, holder.Ask("acquire"))
+	goOn := park(t, holder, state, "write text", "write state.lock.*.tmp", "create-unnamed")
+	if said := startActor(t, state).Ask("try"); !strings.HasPrefix(said, "busy ") {
+		t.Fatal(said)
+	}
+	if now := leftovers(t, state); len(now) != 2 {
+		t.Errorf("beside the state are %q", now)
+	}
+	if said := goOn(); said != "ok" {
+		t.Errorf("the write: %s", said)
+	}
+	noLeftoversBut(t, state, "state.lock")
 }
 
 // A temporary is swept away between its creation and its kernel lock, by a process that thinks it a

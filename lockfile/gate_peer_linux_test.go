@@ -137,7 +137,8 @@ func TestNewcomerSlipsIn(t *testing.T) {
 	noLeftovers(t, state)
 }
 
-// The peer's record cannot be given back by a second exchange: it replaces what was put in its place.
+// The peer's record cannot be given back by a second exchange: it replaces what was put in its
+// place.
 func TestRecordIsGivenBackOtherwise(t *testing.T) {
 	t.Parallel()
 	state, record, said, _ := notGivenBack(t, "exchange")

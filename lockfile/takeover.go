@@ -188,8 +188,8 @@ func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
 
 // giveBack is what is left when the exchange back failed, for cause: while our own draft stands at
 // S.lock, with the gate held, the caught file may replace it. Where that fails too, the draft is
-// removed, for it would read as alive as long as this process lives, and the caught file kept where no
-// sweep takes it.
+// removed, for it would read as alive as long as this process lives, and the caught file kept where
+// no sweep takes it.
 func (p *place) giveBack(d *draft, caught string, cause error) error {
 	name := p.lockName()
 	info, err := p.dir.Stat(name)
