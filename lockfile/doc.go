@@ -72,5 +72,6 @@
 //
 // # Windows
 //
-// As on macOS, with LockFileEx. Renames and deletes of files that somebody else has open can fail.
+// It builds, and the simple cases work. The protocol's own Windows part (a record that is kept open
+// without delete sharing, renames and deletes by handle) is still to come: do not rely on it yet.
 package lockfile

@@ -217,10 +217,13 @@ func (p *place) openLog() (vfs.File, vfs.Info, error) {
 	f, err := p.dir.Open(p.logName(), vfs.Append)
 	if err == nil {
 		info, err := f.Stat()
-		if err != nil || info.Size < logLimit {
-			return f, info, err
+		if err == nil && info.Size < logLimit {
+			return f, info, nil
 		}
 		_ = f.Close()
+		if err != nil {
+			return nil, vfs.Info{}, err
+		}
 		if err := p.dir.Rename(p.logName(), p.oldLogName()); err != nil {
 			return nil, vfs.Info{}, err
 		}
@@ -246,7 +249,11 @@ func (p *place) openLog() (vfs.File, vfs.Info, error) {
 		return nil, vfs.Info{}, err
 	}
 	info, err := f.Stat()
-	return f, info, err
+	if err != nil {
+		_ = f.Close()
+		return nil, vfs.Info{}, err
+	}
+	return f, info, nil
 }
 
 // tornEnd reports whether the last line was not ended.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,17 +82,18 @@ var misbehaving = map[string]struct {
 	}, "raise"},
 	"raises outside only after the release": {func(s *store) {
 		current := s.current
-		var held bool
-		var before fence.Token
+		var held atomic.Bool
+		var before atomic.Uint64
 		s.gates(func(g *gate) {
-			held = true
-			before, _ = current()
+			now, _ := current()
+			before.Store(uint64(now))
+			held.Store(true)
 			release := g.release
-			g.release = func() error { held = false; return release() }
+			g.release = func() error { held.Store(false); return release() }
 		})
 		s.current = func() (fence.Token, error) {
-			if held {
-				return before, nil
+			if held.Load() {
+				return fence.Token(before.Load()), nil
 			}
 			return current()
 		}

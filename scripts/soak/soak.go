@@ -240,7 +240,8 @@ func stop(pid int) error {
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 		return err
 	}
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+	const look = 100 * time.Microsecond
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(look) {
 		var info unix.Siginfo
 		if err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG, nil); err != nil {
 			return err
