@@ -167,7 +167,7 @@ func (c *Counter) fill(f vfs.File, start Token) error {
 		}
 		if c.opts.UID != -1 && c.opts.UID != info.UID ||
 			c.opts.GID != -1 && c.opts.GID != info.GID {
-			if err := f.Chown(c.opts.UID, c.opts.GID); err != nil {
+			if err := f.Chown(c.opts.UID, c.opts.GID); err != nil && !vfs.NotOurs(err) {
 				return err
 			}
 		}

@@ -45,6 +45,12 @@ func NoLinks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported)
 }
 
+// NotOurs reports that err, from File.Chown, says that this process may not give that file away: it is
+// not privileged after all, or the owner does not exist in its user namespace.
+func NotOurs(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL)
+}
+
 // Stale reports that err says "the file behind this handle was replaced" (network filesystems):
 // look again, a bounded number of times.
 func Stale(err error) bool { return errors.Is(err, syscall.ESTALE) }
