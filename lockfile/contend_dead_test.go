@@ -19,11 +19,17 @@ func init() { probetest.Register("contender", contender) }
 // the state by one, and releases. Its second argument is a file of which only the holder may have
 // the system's own lock. It tells "FENCE recovered" or "FENCE free", or what went wrong.
 func contender(p *probetest.Peer) {
+	// Where a record can only be published in place, it is empty for as long as its owner does not
+	// get the processor between two calls. Who waits there must wait that long.
+	inPlace := false
 	for {
 		verb, rest, _ := strings.Cut(p.Line(), " ")
 		if verb == "go" {
-			p.Send(oneTurn(p.Arg(0), p.Arg(1), knobs{WithoutKernelLock: rest != ""}.options()))
+			opts := knobs{WithoutKernelLock: rest != ""}.options()
+			opts.WaitUnknown = inPlace
+			p.Send(oneTurn(p.Arg(0), p.Arg(1), opts))
 		} else {
+			inPlace = inPlace || verb == "lack" && strings.HasPrefix(rest, "renames and links")
 			p.Send(verbs[verb](nil, rest))
 		}
 	}

@@ -32,7 +32,8 @@ type Options struct {
 	// and a commit is checked but not one step with takeovers. The record says so.
 	WithoutKernelLock bool
 	// WaitUnknown makes Acquire wait for a lock that cannot be judged, as it waits for a living
-	// owner. Without it such a lock is refused after a few looks.
+	// owner. Without it such a lock is refused after a few looks. On a filesystem that can neither
+	// link nor rename without replacing, a record is empty for a moment: set it there.
 	WaitUnknown bool
 
 	// FreshToken raises the fence for this tenure, durably, before the lock is returned, so that
