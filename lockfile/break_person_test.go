@@ -78,7 +78,8 @@ func TestBreak(t *testing.T) {
 	}
 	if e := entries[0]; e.Event != lockfile.EventBreak || e.Reason != "it hangs" || e.By != "alice" ||
 		e.Fence != 1 || e.LockID != id || e.RecoveredPID != holder.PID() ||
-		e.Verdict != identity.Alive || len(e.Evidence) == 0 ||
+		e.Verdict != identity.Alive ||
+		len(e.Evidence) == 0 ||
 		e.At.IsZero() ||
 		e.Host == "" {
 		t.Errorf("%+v", e)

@@ -45,8 +45,8 @@ func NoLinks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported)
 }
 
-// NotOurs reports that err, from File.Chown, says that this process may not give that file away: it is
-// not privileged after all, or the owner does not exist in its user namespace.
+// NotOurs reports that err, from File.Chown, says that this process may not give that file away: it
+// is not privileged after all, or the owner does not exist in its user namespace.
 func NotOurs(err error) bool {
 	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL)
 }
