@@ -65,9 +65,7 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 	if d.info, err = d.file.Stat(); err != nil {
 		return fail("look at the record", err)
 	}
-	if d.record, err = newRecord(p.opts, p.sys, p.fileID(d.info), p.fs, d.kind, token); err != nil {
-		return fail("describe this process", err)
-	}
+	d.record = newRecord(p.opts, p.sys, p.fileID(d.info), p.fs, d.kind, token)
 	if d.content, err = d.record.encode(); err != nil {
 		return fail("encode the record", err)
 	}

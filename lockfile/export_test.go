@@ -38,10 +38,7 @@ func (d Decoded) Encode() ([]byte, error) { return d.record.encode() }
 func NewRecord(opts Options, sys probe.System, program string) ([]byte, error) {
 	fs := sys.Filesystem(0)
 	file := identity.FileID{FS: known(fs.Type), ID: known(fs.ID), Inode: 12345}
-	r, err := newRecord(opts, sys, file, fs, vfs.LockOFD, 7)
-	if err != nil {
-		return nil, err
-	}
+	r := newRecord(opts, sys, file, fs, vfs.LockOFD, 7)
 	if program != "" {
 		r.Program = labelled(program)
 	}

@@ -236,7 +236,7 @@ func (p *place) openLog() (vfs.File, vfs.Info, error) {
 		return nil, vfs.Info{}, err
 	}
 	if uid >= 0 {
-		if err := f.Chown(uid, gid); err != nil && !vfs.NotOurs(err) {
+		if err := giveTo(f, uid, gid); err != nil {
 			_ = f.Close()
 			return nil, vfs.Info{}, err
 		}

@@ -176,6 +176,14 @@ func (p *place) inherited() (mode fs.FileMode, uid, gid int) {
 	return mode, uid, gid
 }
 
+// giveTo gives a file its owner, if this process may.
+func giveTo(f vfs.File, uid, gid int) error {
+	if err := f.Chown(uid, gid); err != nil && !vfs.NotOurs(err) {
+		return err
+	}
+	return nil
+}
+
 // fenceFloor is the largest number that is known to have been handed out, apart from the fence file
 // itself: what a missing or damaged fence continues from.
 func (p *place) fenceFloor() (fence.Token, error) {

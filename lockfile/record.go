@@ -115,7 +115,7 @@ func contentID(content []byte, info vfs.Info) string {
 
 // newRecord describes this process and the file that will carry the record.
 func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Filesystem,
-	kind vfs.LockKind, token fence.Token) (*record, error) {
+	kind vfs.LockKind, token fence.Token) *record {
 	host, self := sys.Host(), sys.Self()
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	boot := now
@@ -145,7 +145,7 @@ func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Fi
 	if !opts.ExpectedUntil.IsZero() {
 		r.ExpectedUntil = formatTime(opts.ExpectedUntil)
 	}
-	return r, nil
+	return r
 }
 
 // encode returns the bytes of the record, which are shorter than peers allow.

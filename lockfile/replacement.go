@@ -59,7 +59,7 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 	// Without kernel locks a crash may leave the temporary for a person to remove.
 	_ = w.file.Lock(vfs.NativeLock())
 	if privileged() && old.UID >= 0 {
-		if err := w.file.Chown(old.UID, old.GID); err != nil && !vfs.NotOurs(err) {
+		if err := giveTo(w.file, old.UID, old.GID); err != nil {
 			return fail("give the file its owner", w.temp, err)
 		}
 		if err := w.file.Chmod(perm); err != nil {
@@ -132,7 +132,7 @@ func (w *replacement) again() error {
 	}
 	defer lost.Close()
 	if privileged() && old.UID >= 0 {
-		if err := w.file.Chown(old.UID, old.GID); err != nil && !vfs.NotOurs(err) {
+		if err := giveTo(w.file, old.UID, old.GID); err != nil {
 			return err
 		}
 	}

@@ -74,8 +74,7 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 	}
 	abandon := func(step, name string, err error) error {
 		d.discard()
-		e := p.newEntry(EventAbandoned, s, token, "", req.by)
-		e.Reason = err.Error()
+		e := p.newEntry(EventAbandoned, s, token, err.Error(), req.by)
 		if logErr := p.appendLog(e); logErr != nil {
 			p.opts.log().Warn("recovery log", "path", p.path(p.logName()), "error", logErr)
 		}
