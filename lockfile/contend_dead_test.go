@@ -69,6 +69,7 @@ type contenders struct {
 	state    string
 	children []*probetest.Child
 	turns    int
+	gap      bool // no exchange here: the name is free for a moment during a takeover
 }
 
 func startContenders(t probetest.TB, n int, state string) *contenders {
@@ -113,7 +114,12 @@ func (c *contenders) turn(t probetest.TB, how string, fence int, dead bool) {
 		}
 		c.turns++
 	}
-	if want := map[bool]int{true: 1}[dead]; took != want {
+	want := map[bool]int{true: 1}[dead]
+	if dead && took == 0 && c.gap {
+		want = 0
+		wasAbandoned(t, c.state, fence)
+	}
+	if took != want {
 		t.Fatalf("%d of %d took over, want %d", took, len(c.children), want)
 	}
 	if now := counterOf(t, c.state); now != fence {
@@ -122,6 +128,20 @@ func (c *contenders) turn(t probetest.TB, how string, fence int, dead bool) {
 	if n, err := number(c.state); err != nil || n != c.turns {
 		t.Fatalf("the number is %d after %d updates, %v", n, c.turns, err)
 	}
+}
+
+// wasAbandoned expects that whoever took over with that number lost the name, in the moment in which
+// it was free, to a contender that then holds the same number.
+func wasAbandoned(t probetest.TB, state string, fence int) {
+	t.Helper()
+	entries, _, err := lockfile.ReadLog(state, lockfile.Options{})
+	noError(t, err)
+	for _, e := range entries {
+		if e.Event == lockfile.EventAbandoned && int(e.Fence) == fence {
+			return
+		}
+	}
+	t.Fatalf("nobody took over with fence %d, and no takeover was abandoned", fence)
 }
 
 // Eight contenders on one dead record: exactly one takes over each time, the fence grows by exactly

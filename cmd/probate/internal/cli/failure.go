@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"strings"
+	"syscall"
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
@@ -129,6 +130,9 @@ func explain(err error) failure {
 		}
 	} else if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		f.Path, f.Step = pe.Path, pe.Op
+	}
+	if f.Next == "" && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
+		f.Next = "raise the limit of open files (ulimit -n)"
 	}
 	if busy, ok := errors.AsType[*lockfile.BusyError](err); ok {
 		f.Kind, f.Path, f.Next = "busy", busy.Lock, busy.Next
