@@ -130,8 +130,8 @@ func (c *contenders) turn(t probetest.TB, how string, fence int, dead bool) {
 	}
 }
 
-// wasAbandoned expects that whoever took over with that number lost the name, in the moment in which
-// it was free, to a contender that then holds the same number.
+// wasAbandoned expects that whoever took over with that number lost the name, in the moment in
+// which it was free, to a contender that then holds the same number.
 func wasAbandoned(t probetest.TB, state string, fence int) {
 	t.Helper()
 	entries, _, err := lockfile.ReadLog(state, lockfile.Options{})
