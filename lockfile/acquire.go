@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/probate-dev/probate/identity"
@@ -61,7 +60,7 @@ func acquire(ctx context.Context, path string, opts Options, wait bool) (*Lock, 
 // acquire looks until the lock is ours, or refused.
 func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 	p.sweepOnce()
-	pause, unknown, races, told := pause{most: longestPause}, 0, 0, ""
+	pause, unknown, races, told := pause{in: p.in, most: longestPause}, 0, 0, ""
 	for {
 		s, err := p.look()
 		if err != nil {
@@ -94,7 +93,7 @@ func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 			if races++; races > mostRaces {
 				return nil, p.contradicted(races)
 			}
-			if cause := raced(ctx, wait && races > 1); cause != nil {
+			if cause := p.raced(ctx, wait && races > 1); cause != nil {
 				return nil, p.busy(opAcquire, s, cause)
 			}
 			continue
@@ -132,11 +131,11 @@ func (p *place) contradicted(races int) error {
 }
 
 // raced waits for a moment after a race that somebody else won.
-func raced(ctx context.Context, wait bool) error {
+func (p *place) raced(ctx context.Context, wait bool) error {
 	if !wait {
 		return nil
 	}
-	pause := pause{most: time.Millisecond}
+	pause := pause{in: p.in, most: time.Millisecond}
 	return pause.wait(ctx)
 }
 
@@ -166,19 +165,14 @@ func (p *place) tellRecovered(lock *Lock) {
 	}
 }
 
-// selfCheck remembers that the real system's probes were found sane.
-var selfCheck struct {
-	sync.Mutex
-	sane bool
-}
-
 // probesAreSane checks the probes once before the first takeover of a process: a probe that
 // contradicts itself switches takeovers off, never on.
 func (p *place) probesAreSane() error {
-	selfCheck.Lock()
-	defer selfCheck.Unlock()
+	check := &p.in.selfCheck
+	check.Lock()
+	defer check.Unlock()
 	isReal := p.opts.System == nil
-	if isReal && selfCheck.sane {
+	if isReal && check.sane {
 		return nil
 	}
 	if err := probe.SelfCheck(p.sys); err != nil {
@@ -187,7 +181,7 @@ func (p *place) probesAreSane() error {
 			err,
 		)
 	}
-	selfCheck.sane = selfCheck.sane || isReal
+	check.sane = check.sane || isReal
 	return nil
 }
 

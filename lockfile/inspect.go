@@ -163,7 +163,7 @@ func (p *place) inspection(s sighting) Inspection {
 	}
 	if s.record != nil {
 		in.Fence.Record = fence.Token(*s.record.Fence)
-		if isOwnProcess(s.record.Owner) {
+		if p.in.isOwner(s.record.Owner) {
 			in.Notes = append(in.Notes, "this process holds the lock itself")
 		}
 	}

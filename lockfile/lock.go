@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -25,7 +24,7 @@ type Lock struct {
 	pid   int
 	start probe.Fact[probe.Start]
 
-	flush  *time.Timer
+	flush  func() // stops the flush that is to come
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -58,7 +57,7 @@ const (
 )
 
 func newLock(p *place, d *draft, token fence.Token, recovered *Recovered) *Lock {
-	l := &Lock{d: d, recovered: recovered, pid: os.Getpid(), start: p.sys.Self().Start}
+	l := &Lock{d: d, recovered: recovered, pid: p.in.PID(), start: p.sys.Self().Start}
 	l.tenure = tenure{p: p, token: token, id: leaseID(d.record.Lease), stands: l.stands,
 		mayCommit: l.mayCommit, lost: l.markLost}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
@@ -90,20 +89,13 @@ func (l *Lock) watch() {
 		return
 	}
 	l.watching = true
-	go func() {
-		for {
-			timer := time.NewTimer(watchPause/2 + jitter(watchPause/2))
-			select {
-			case <-l.ctx.Done():
-				timer.Stop()
-				return
-			case <-timer.C:
-			}
+	l.p.in.Go(func() {
+		for l.p.in.Pause(l.ctx, watchPause/2+jitter(watchPause/2)) == nil {
 			if errors.Is(l.Check(), ErrLost) {
 				return
 			}
 		}
-	}()
+	})
 }
 
 // Check looks whether the lock is still held: the counter says our number, and our own record
@@ -131,7 +123,7 @@ func (l *Lock) mayCommit() error {
 	if ended != nil {
 		return ended
 	}
-	if pid := os.Getpid(); pid != l.pid {
+	if pid := l.p.in.PID(); pid != l.pid {
 		return l.refuse(
 			fmt.Errorf("%w: process %d acquired it, this is %d", ErrNotHolder, l.pid, pid),
 		)
@@ -165,10 +157,10 @@ func (l *Lock) markLost(err error) {
 	}
 	l.cancel(err)
 	if what := l.p.breach(l.d.record.Lease); what != "" && l.p.opts.OnBreach != nil {
-		go l.p.opts.OnBreach(Breach{State: l.p.state(), What: what})
+		l.p.in.Go(func() { l.p.opts.OnBreach(Breach{State: l.p.state(), What: what}) })
 	}
 	if hook := l.p.opts.OnLost; hook != nil {
-		go hook(err)
+		l.p.in.Go(func() { hook(err) })
 	}
 }
 
@@ -263,7 +255,7 @@ func (l *Lock) end() {
 	l.mu.Lock()
 	l.ended = &Error{Op: "use", Path: l.p.state(), Err: ErrReleased}
 	if l.flush != nil {
-		l.flush.Stop()
+		l.flush()
 	}
 	l.mu.Unlock()
 	l.cancel(ErrReleased)
@@ -296,9 +288,9 @@ func (l *Lock) withdraw(wait bool) error {
 
 func (l *Lock) withdrawLater() {
 	l.p.kept = true
-	go func() {
+	l.p.in.Go(func() {
 		defer l.p.dir.Close()
-		pause := pause{most: time.Second}
+		pause := pause{in: l.p.in, most: time.Second}
 		for told := false; ; told = true {
 			_ = pause.wait(context.Background())
 			gate, done, err := l.p.holdGateSpared(opAcquire)
@@ -316,7 +308,7 @@ func (l *Lock) withdrawLater() {
 						"error", err)
 			}
 		}
-	}()
+	})
 }
 
 // flushLater flushes the record once the tenure has lasted a while. A torn record after a power cut
@@ -327,7 +319,7 @@ func (l *Lock) flushLater() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flush = time.AfterFunc(flushAfter, func() { _ = l.d.file.Sync() })
+	l.flush = l.p.in.Later(flushAfter, func() { _ = l.d.file.Sync() })
 }
 
 // Names of the environment variables that a command below a lock gets.

@@ -271,7 +271,7 @@ func tornEnd(f vfs.File, size int64) (bool, error) {
 // newEntry tells of what is about to happen to the lock in s.
 func (p *place) newEntry(event string, s sighting, token fence.Token, reason, by string) LogEntry {
 	e := LogEntry{
-		At: time.Now().UTC().Truncate(time.Millisecond), Event: event, Reason: reason, Fence: token,
+		At: p.in.Now().UTC().Truncate(time.Millisecond), Event: event, Reason: reason, Fence: token,
 		Host: known(p.sys.Host().Machine.Host), LockID: s.lockID, By: by,
 		Verdict: s.finding.Verdict, Evidence: s.finding.Evidence,
 	}

@@ -283,7 +283,7 @@ func (s *sighting) claim() identity.Claim {
 // untrusted returns why a file cannot be one that an owner left: it belongs to somebody who has no
 // business here, or others than its owner may write it.
 func (p *place) untrusted(info vfs.Info) string {
-	if info.UID >= 0 && info.UID != 0 && info.UID != euid() && !p.ownedBy(info.UID) {
+	if info.UID >= 0 && info.UID != 0 && info.UID != p.in.UID() && !p.ownedBy(info.UID) {
 		return "it belongs to user " + strconv.Itoa(info.UID) +
 			", who owns neither the directory nor the state"
 	}

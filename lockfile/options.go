@@ -68,7 +68,8 @@ type Options struct {
 	// package probetest.
 	System probe.System
 
-	files vfs.FS // nil is the real one
+	files vfs.FS   // nil is the real one
+	in    *process // nil is the one that this program runs in
 }
 
 // Recovery says whether a lock whose owner is provably gone is taken over. The environment variable

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
@@ -35,6 +34,7 @@ const (
 // place is an open directory with a state in it, and the names of the files beside that state.
 type place struct {
 	opts    Options
+	in      *process
 	sys     probe.System
 	dir     vfs.Dir
 	base    string // name of the state
@@ -77,7 +77,7 @@ func openPlaceAt(op, path, dirname, base string, opts Options) (*place, error) {
 		return nil, &Error{Op: op, Path: path, Step: "open the directory", Err: err,
 			Next: advice(err, dirname)}
 	}
-	p := &place{opts: opts, sys: opts.system(), dir: dir, base: base}
+	p := &place{opts: opts, in: opts.process(), sys: opts.system(), dir: dir, base: base}
 	p.fs = p.sys.Filesystem(dir.Handle())
 	p.counter = fence.New(dir, p.fenceName(), p.fenceOptions())
 	return p, nil
@@ -96,7 +96,10 @@ func (p *place) fenceName() string  { return p.base + fenceSuffix }
 func (p *place) logName() string    { return p.base + logSuffix }
 func (p *place) oldLogName() string { return p.base + oldLogSuffix }
 
-func (p *place) tempName() string { return p.lockName() + "." + randomHex(tempHex/2) + tempSuffix }
+func (p *place) tempName() string {
+	return p.lockName() + "." + p.in.randomHex(tempHex/2) + tempSuffix
+}
+
 func (p *place) path(name string) string {
 	return filepath.Join(p.dir.Path(), name)
 }
@@ -147,6 +150,7 @@ func (p *place) fenceOptions() fence.Options {
 		Floor:             p.fenceFloor,
 		TempName:          p.tempName,
 		WithoutKernelLock: p.opts.WithoutKernelLock,
+		Pause:             p.in.Pause,
 		Repaired: func(was string, now fence.Token) {
 			p.opts.log().
 				Warn("fence repaired", "path", p.path(p.fenceName()), "was", was, "now", now)
@@ -170,7 +174,7 @@ func (p *place) inherited() (mode fs.FileMode, uid, gid int) {
 	} else if info, err = p.dir.Self(); err != nil {
 		return mode, uid, gid
 	}
-	if privileged() && info.UID >= 0 {
+	if p.in.privileged() && info.UID >= 0 {
 		uid, gid = info.UID, info.GID
 	}
 	return mode, uid, gid
@@ -259,20 +263,4 @@ func (p *place) whoHoldsGate() string {
 		return ""
 	}
 	return ": held by " + strings.Join(who, " and ")
-}
-
-// pause waits for a growing, jittered time, or until the context ends.
-type pause struct{ next, most time.Duration }
-
-func (w *pause) wait(ctx context.Context) error {
-	w.next = min(max(w.next, time.Millisecond), w.most)
-	timer := time.NewTimer(w.next/2 + jitter(w.next/2))
-	defer timer.Stop()
-	w.next += w.next / 2
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

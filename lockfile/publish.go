@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"sync"
 
 	"github.com/probate-dev/probate/fence"
 )
@@ -114,7 +113,7 @@ func (p *place) openFence(ctx context.Context, wait bool) (fence.Token, error) {
 	if err == nil && info.Mode.IsRegular() {
 		token, err := p.counter.Current()
 		switch {
-		case err == nil && !firstRead(info.Device, info.Inode):
+		case err == nil && !p.in.firstRead(info.Device, info.Inode):
 			return token, nil
 		case err == nil:
 			logged, err := p.lastLoggedFence()
@@ -152,22 +151,18 @@ func (p *place) openFence(ctx context.Context, wait bool) (fence.Token, error) {
 	return token, nil
 }
 
-// fencesRead remembers which fences this process has compared with their logs.
-var fencesRead struct {
-	sync.Mutex
-	seen map[[2]uint64]bool
-}
-
-func firstRead(device, inode uint64) bool {
-	fencesRead.Lock()
-	defer fencesRead.Unlock()
+// firstRead reports whether this process has not yet compared that fence with its log.
+func (in *process) firstRead(device, inode uint64) bool {
+	read := &in.fencesRead
+	read.Lock()
+	defer read.Unlock()
 	key := [2]uint64{device, inode}
-	if fencesRead.seen[key] {
+	if read.seen[key] {
 		return false
 	}
-	if fencesRead.seen == nil {
-		fencesRead.seen = map[[2]uint64]bool{}
+	if read.seen == nil {
+		read.seen = map[[2]uint64]bool{}
 	}
-	fencesRead.seen[key] = true
+	read.seen[key] = true
 	return true
 }

@@ -2,7 +2,6 @@ package lockfile
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -71,34 +69,6 @@ type proofFile struct {
 	Inode *uint64 `json:"inode"`
 }
 
-// processOwner returns the owner field: random, one per process.
-func processOwner() string {
-	if owner := madeOwner.Load(); owner != nil {
-		return *owner
-	}
-	owner := randomHex(8)
-	madeOwner.CompareAndSwap(nil, &owner)
-	return *madeOwner.Load()
-}
-
-// isOwnProcess reports whether owner is this process, without asking for random numbers: who only
-// looks must not need what they need.
-func isOwnProcess(owner string) bool {
-	made := madeOwner.Load()
-	return made != nil && *made == owner
-}
-
-var madeOwner atomic.Pointer[string]
-
-// newLease returns the secret of a new tenure.
-func newLease() string { return randomHex(24) }
-
-func randomHex(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails, says its documentation
-	return hex.EncodeToString(b)
-}
-
 // leaseID is the public id of a tenure: the secret itself is never shown.
 func leaseID(lease string) string {
 	sum := sha256.Sum256([]byte(lease))
@@ -116,8 +86,8 @@ func contentID(content []byte, info vfs.Info) string {
 // newRecord describes this process and the file that will carry the record.
 func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Filesystem,
 	kind vfs.LockKind, token fence.Token) *record {
-	host, self := sys.Host(), sys.Self()
-	now := time.Now().UTC().Truncate(time.Millisecond)
+	in, host, self := opts.process(), sys.Host(), sys.Self()
+	now := in.Now().UTC().Truncate(time.Millisecond)
 	boot := now
 	if host.Boot.StartedAt.Known {
 		boot = host.Boot.StartedAt.Value
@@ -127,7 +97,7 @@ func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Fi
 		started = self.StartedAt.Value
 	}
 	r := &record{
-		V: ptr[int64](recordVersion), Lease: newLease(), Owner: processOwner(),
+		V: ptr[int64](recordVersion), Lease: in.newLease(), Owner: in.ownerID(),
 		PID: ptr(
 			int64(self.PID),
 		), ProcessStart: ptr(epochMilli(started)), HostID: recordHostID(host),

@@ -58,7 +58,7 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 	}
 	// Without kernel locks a crash may leave the temporary for a person to remove.
 	_ = w.file.Lock(vfs.NativeLock())
-	if privileged() && old.UID >= 0 {
+	if w.p.in.privileged() && old.UID >= 0 {
 		if err := giveTo(w.file, old.UID, old.GID); err != nil {
 			return fail("give the file its owner", w.temp, err)
 		}
@@ -131,7 +131,7 @@ func (w *replacement) again() error {
 		return err
 	}
 	defer lost.Close()
-	if privileged() && old.UID >= 0 {
+	if w.p.in.privileged() && old.UID >= 0 {
 		if err := giveTo(w.file, old.UID, old.GID); err != nil {
 			return err
 		}

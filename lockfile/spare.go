@@ -13,7 +13,7 @@ import (
 
 // spare is one descriptor kept in reserve for the whole process: who has used up all others must
 // still be able to release, which needs the gate open.
-var spare struct {
+type spare struct {
 	sync.Mutex
 	dir     vfs.Dir
 	started bool // the runtime has its descriptors
@@ -23,7 +23,11 @@ var spare struct {
 // it also makes the Go runtime take the two descriptors that its timers and random numbers need,
 // and fails when they are not to be had: asked for later, the runtime would end the whole program
 // instead.
-func keepSpare() error {
+func (in *process) keepSpare() error {
+	if !in.keepsSpare {
+		return nil
+	}
+	spare := &in.spare
 	spare.Lock()
 	defer spare.Unlock()
 	if !spare.started {
@@ -47,7 +51,7 @@ func keepSpare() error {
 		spare.started = true
 	}
 	if spare.dir == nil {
-		openSpare()
+		spare.open()
 	}
 	return nil
 }
@@ -58,7 +62,7 @@ func openPlaceToChange(op, path string, opts Options) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := keepSpare(); err != nil {
+	if err := p.in.keepSpare(); err != nil {
 		err = p.failed(op, "see that descriptors are left", p.lockName(), err)
 		p.close()
 		return nil, err
@@ -66,12 +70,12 @@ func openPlaceToChange(op, path string, opts Options) (*place, error) {
 	return p, nil
 }
 
-// openSpare fails when there is no descriptor to keep: then a release may fail where it might have
+// open fails when there is no descriptor to keep: then a release may fail where it might have
 // worked. Through vfs, for package os would start the runtime's poller, which ends the program when
 // it gets no descriptor of its own.
-func openSpare() {
+func (s *spare) open() {
 	if dir, err := vfs.OS().OpenDir(string(filepath.Separator)); err == nil {
-		spare.dir = dir
+		s.dir = dir
 	}
 }
 
@@ -79,9 +83,10 @@ func openSpare() {
 // done must be called after the release.
 func (p *place) holdGateSpared(op string) (gate fence.Gate, done func(), err error) {
 	gate, err = p.holdGate(context.Background(), op)
-	if !isErrno(err, syscall.EMFILE, syscall.ENFILE) {
+	if !isErrno(err, syscall.EMFILE, syscall.ENFILE) || !p.in.keepsSpare {
 		return gate, func() {}, err
 	}
+	spare := &p.in.spare
 	spare.Lock()
 	if spare.dir != nil {
 		_ = spare.dir.Close()
@@ -93,7 +98,7 @@ func (p *place) holdGateSpared(op string) (gate fence.Gate, done func(), err err
 		return nil, nil, err
 	}
 	return gate, func() {
-		openSpare()
+		spare.open()
 		spare.Unlock()
 	}, nil
 }

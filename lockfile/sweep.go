@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/probate-dev/probate/internal/vfs"
@@ -29,7 +28,7 @@ func (p *place) mark(s sighting) (undo func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = f.WriteAt([]byte(markerPrefix+formatTime(time.Now())+"\n"), 0)
+	_, err = f.WriteAt([]byte(markerPrefix+formatTime(p.in.Now())+"\n"), 0)
 	_ = f.Close()
 	if err == nil {
 		// Complete before it has its name: an empty marker would accuse a peer.
@@ -66,13 +65,6 @@ func (p *place) moveNoReplace(from, to string) error {
 	return err
 }
 
-// leftovers remembers, for each directory that this process has looked through, the locks that had
-// temporaries then. Directories are known by their identity.
-var leftovers struct {
-	sync.Mutex
-	of map[[2]uint64]map[string]bool // directory → lock names
-}
-
 // sweepOnce removes what crashed processes left of this lock, when this process acquires it for the
 // first time. A directory is read once for all locks in it. It never waits and never fails: what
 // stays is swept another time.
@@ -82,6 +74,7 @@ func (p *place) sweepOnce() {
 		return
 	}
 	key := [2]uint64{info.Device, info.Inode}
+	leftovers := &p.in.leftovers
 	leftovers.Lock()
 	found, looked := leftovers.of[key]
 	leftovers.Unlock()
@@ -169,7 +162,7 @@ func (p *place) isMarker(name string) bool {
 
 func (p *place) expired(name string) bool {
 	made, ours := p.markedAt(name)
-	return ours && time.Since(made) > markerLife
+	return ours && p.in.Now().Sub(made) > markerLife
 }
 
 func (p *place) isOurMarker(name string) bool {

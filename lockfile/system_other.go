@@ -11,5 +11,3 @@ const (
 )
 
 func euid() int { return -1 }
-
-func privileged() bool { return false }

@@ -13,6 +13,3 @@ const (
 )
 
 func euid() int { return os.Geteuid() }
-
-// privileged reports whether this process may give files away.
-func privileged() bool { return os.Geteuid() == 0 }

@@ -199,7 +199,7 @@ func (p *place) giveBack(d *draft, caught string, cause error) error {
 	if err := p.dir.Rename(caught, name); err == nil {
 		return errMoved
 	}
-	kept := p.base + brokenInfix + randomHex(8)
+	kept := p.base + brokenInfix + p.in.randomHex(8)
 	if err := p.dir.Rename(caught, kept); err != nil {
 		kept = caught
 	}
@@ -278,7 +278,7 @@ func Recover(ctx context.Context, path string, opts Options) (*Recovered, error)
 		return nil, err
 	}
 	defer p.close()
-	pause := pause{most: longestPause}
+	pause := pause{in: p.in, most: longestPause}
 	for unknown := 0; ; {
 		s, err := p.look()
 		if err != nil {

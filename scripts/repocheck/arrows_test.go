@@ -14,18 +14,17 @@ import (
 // flows one way, so that each part can be tested, and trusted, without those above it. The longest
 // row that fits a folder counts; a folder without one may import nothing.
 var arrows = map[string][]string{
-	"internal":                {},
-	"probe":                   {},
-	"identity":                {"probe", "internal/strictjson"},
-	"fence":                   {"internal/vfs"},
-	"lockfile":                {"probe", "identity", "fence", "internal"},
-	"lockfile/internal":       {"probe", "identity", "fence", "lockfile", "internal"},
-	"store":                   {"probe", "identity", "fence", "lockfile", "internal", "store"},
-	"cmd/probate":             {"cmd/probate/internal"},
-	"cmd/probate/internal":    {"probe", "identity", "fence", "lockfile", "internal", "store"},
-	"scripts":                 {"scripts", "probe", "identity", "fence", "lockfile", "store"},
-	"lockfile/internal/vfs":   {"internal"},
-	"lockfile/internal/simfs": {"internal", "lockfile/internal/vfs"},
+	"internal":               {},
+	"probe":                  {},
+	"identity":               {"probe", "internal/strictjson"},
+	"fence":                  {"internal/vfs"},
+	"lockfile":               {"probe", "identity", "fence", "internal", "lockfile/internal/seam"},
+	"lockfile/internal":      {"probe", "identity", "fence", "lockfile", "internal"},
+	"lockfile/internal/seam": {"internal"},
+	"store":                  {"probe", "identity", "fence", "lockfile", "internal", "store"},
+	"cmd/probate":            {"cmd/probate/internal"},
+	"cmd/probate/internal":   {"probe", "identity", "fence", "lockfile", "internal", "store"},
+	"scripts":                {"scripts", "probe", "identity", "fence", "lockfile", "store"},
 }
 
 // thirdParty are the modules that a folder may use besides the standard library. A library that is

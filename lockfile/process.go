@@ -1,0 +1,123 @@
+package lockfile
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/lockfile/internal/seam"
+)
+
+// process is what this package remembers for the whole process, and what it needs of it. There is
+// one, but for tests that run many processes in one program.
+type process struct {
+	seam.Process
+	keepsSpare bool // it has descriptors that can be used up
+
+	owner atomic.Pointer[string] // of its records, made at the first use
+
+	// which fences were compared with their logs, by the identity of the file
+	fencesRead struct {
+		sync.Mutex
+		seen map[[2]uint64]bool
+	}
+	// for each directory that was looked through, known by its identity, the names of the locks
+	// that had temporaries then
+	leftovers struct {
+		sync.Mutex
+		of map[[2]uint64]map[string]bool
+	}
+	// the probes of the real system were found sane
+	selfCheck struct {
+		sync.Mutex
+		sane bool
+	}
+	spare spare
+}
+
+var thisProcess = &process{keepsSpare: true, Process: seam.Process{
+	PID: os.Getpid,
+	UID: euid,
+	Now: time.Now,
+	Random: func(b []byte) {
+		_, _ = rand.Read(b) // never fails, says its documentation
+	},
+	Go:    func(fn func()) { go fn() },
+	Pause: pauseFor,
+	Later: func(d time.Duration, fn func()) (stop func()) {
+		timer := time.AfterFunc(d, fn)
+		return func() { timer.Stop() }
+	},
+}}
+
+func init() {
+	seam.Enter = func(opts any, files vfs.FS, p seam.Process) {
+		o := opts.(*Options)
+		o.files, o.in = files, &process{Process: p}
+	}
+}
+
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (o Options) process() *process {
+	if o.in == nil {
+		return thisProcess
+	}
+	return o.in
+}
+
+// ownerID returns the owner field of records: random, one per process.
+func (in *process) ownerID() string {
+	if owner := in.owner.Load(); owner != nil {
+		return *owner
+	}
+	owner := in.randomHex(8)
+	in.owner.CompareAndSwap(nil, &owner)
+	return *in.owner.Load()
+}
+
+// isOwner reports whether owner is this process, without asking for random numbers: who only looks
+// must not need what they need.
+func (in *process) isOwner(owner string) bool {
+	made := in.owner.Load()
+	return made != nil && *made == owner
+}
+
+// newLease returns the secret of a new tenure.
+func (in *process) newLease() string { return in.randomHex(24) }
+
+func (in *process) randomHex(n int) string {
+	b := make([]byte, n)
+	in.Random(b)
+	return hex.EncodeToString(b)
+}
+
+// privileged reports whether this process may give files away.
+func (in *process) privileged() bool { return in.UID() == 0 }
+
+// pause waits for a growing, jittered time, or until the context ends.
+type pause struct {
+	in         *process
+	next, most time.Duration
+}
+
+func (w *pause) wait(ctx context.Context) error {
+	w.next = min(max(w.next, time.Millisecond), w.most)
+	d := w.next/2 + jitter(w.next/2)
+	w.next += w.next / 2
+	return w.in.Pause(ctx, d)
+}
