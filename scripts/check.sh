@@ -9,8 +9,8 @@ STATICCHECK=v0.8.2 # honnef.co/go/tools
 ACTIONLINT=v1.7.12 # github.com/rhysd/actionlint
 TARGETS=(linux/amd64 linux/386 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
 	openbsd/amd64 netbsd/amd64)
-STEPS=(test selftest gofmt modules vet staticcheck shell workflows race 386 arches wine examples fuzz
-	contend soak)
+STEPS=(test selftest gofmt modules vet staticcheck shell workflows release race 386 arches wine examples
+	fuzz contend soak)
 
 # First the test command of the README, exactly. Skips are compared in the run under the race
 # detector, which starts the same tests.
@@ -70,6 +70,20 @@ step_shell() {
 step_workflows() {
 	tool github.com/rhysd/actionlint/cmd/actionlint "$ACTIONLINT"
 	"$tools/actionlint" .github/workflows/*.yml
+}
+
+# Built twice, a release is the same to the byte, and says its version.
+step_release() {
+	local archive
+	export RELEASE_TARGETS='linux/amd64 windows/amd64'
+	bash scripts/release.sh v0.0.0-check "$scratch/one"
+	bash scripts/release.sh v0.0.0-check "$scratch/two"
+	(cd "$scratch/one" && sha256sum --check --strict SHA256SUMS)
+	cmp "$scratch/one/SHA256SUMS" "$scratch/two/SHA256SUMS"
+	archive=probate_0.0.0-check_linux_amd64
+	tar -C "$scratch" -xzf "$scratch/one/$archive.tar.gz"
+	[ "$("$scratch/$archive/probate" version)" = 'probate v0.0.0-check' ]
+	unset RELEASE_TARGETS
 }
 
 step_race() { go run ./scripts/testrun race go test -json -race ./...; }

@@ -20,6 +20,7 @@ for group in "$@"; do
 		need flock util-linux
 		need mount mount
 		need mkfs.ext4 e2fsprogs    # tests on filesystems of their own
+		need zip zip                # archives of a release
 		need shellcheck shellcheck
 		# gcc alone is not enough: the race detector links against libc
 		echo 'int main(void) { return 0; }' | gcc -x c -o /dev/null - 2>/dev/null || missing+=(libc6-dev)

@@ -200,7 +200,13 @@ func (a *app) colour(w io.Writer, v identity.Verdict, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
+// release is the version of a released binary, set by scripts/release.sh when it links it.
+var release string
+
 func version() string {
+	if release != "" {
+		return "probate " + release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "probate (unknown version)"
