@@ -20,7 +20,7 @@
 // in a container are not gone.
 //
 // A holder that lost its lock, because a person broke it or a program in another language took it,
-// cannot commit a write through Commit, WriteFile or WriteFrom: check and commit are one step with
+// cannot commit a write through Commit or the Write methods: check and commit are one step with
 // respect to every takeover and break.
 //
 // Fence numbers never go back and never repeat across takeovers, through any crash.

@@ -175,6 +175,11 @@ func (t *tenure) WriteFile(path string, data []byte, perm fs.FileMode) error {
 // WriteFrom is WriteFile with the content from a reader, and returns how many bytes were read from
 // it. The reader is drained before the gate is taken.
 func (t *tenure) WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, error) {
+	return t.write(path, r, perm, "")
+}
+
+// write replaces the content of path, and keeps the old one as previous unless that is empty.
+func (t *tenure) write(path string, r io.Reader, perm fs.FileMode, previous string) (int64, error) {
 	if err := t.mayCommit(); err != nil {
 		return 0, during(opWrite, err)
 	}
@@ -187,11 +192,18 @@ func (t *tenure) WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, e
 		return 0, w.p.failed(opWrite, "check the name", w.p.base,
 			fmt.Errorf("%s is a file of the lock itself", w.p.base))
 	}
+	put := w.rename
+	if previous != "" {
+		if err := w.checkPrevious(t, previous); err != nil {
+			return 0, err
+		}
+		put = func() error { return w.renameKeeping(previous) }
+	}
 	n, err := w.fill(r)
 	if err != nil {
 		return n, err
 	}
-	return n, t.commit(context.Background(), opWrite, w.dir, w.rename)
+	return n, t.commit(context.Background(), opWrite, w.dir, put)
 }
 
 // breach looks for traces of a record-v2 peer that took the record of that lease away without the
