@@ -10,7 +10,7 @@ ACTIONLINT=v1.7.12 # github.com/rhysd/actionlint
 TARGETS=(linux/amd64 linux/386 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
 	openbsd/amd64 netbsd/amd64)
 STEPS=(test selftest gofmt modules vet staticcheck shell workflows release race 386 arches wine examples
-	fuzz contend soak)
+	fuzz mutants contend soak)
 
 # First the test command of the README, exactly. Skips are compared in the run under the race
 # detector, which starts the same tests.
@@ -100,6 +100,8 @@ step_wine() { bash scripts/wine.sh; }
 step_examples() { go test -run '^Example' -count=1 ./...; }
 
 step_fuzz() { bash scripts/fuzz.sh 10s; }
+
+step_mutants() { go test -count=1 -timeout 20m ./scripts/mutants -mutants; }
 
 step_contend() { (cd scripts/bench && go test -bench . -benchtime 20x . && go run ./contend -rounds 200); }
 
