@@ -103,7 +103,10 @@ step_fuzz() { bash scripts/fuzz.sh 10s; }
 
 step_mutants() { go test -count=1 -timeout 20m ./scripts/mutants -mutants; }
 
-step_contend() { (cd scripts/bench && go test -bench . -benchtime 20x . && go run ./contend -rounds 200); }
+# Once each, so that they cannot rot: nothing is said about time.
+step_bench() { (cd scripts/bench && go test ./... && go test -run '^$' -bench . -benchtime 1x .); }
+
+step_contend() { (cd scripts/bench && go run ./contend -rounds 200); }
 
 step_soak() { bash scripts/soak.sh 20; }
 
