@@ -150,7 +150,15 @@ func (r *record) identity() identity.Identity {
 // wellFormedBoot returns a recorded boot id, or "" when no kernel of that system can have said it:
 // what is malformed differs from nothing.
 func wellFormedBoot(system, boot string) string {
-	if system != "linux" {
+	switch system {
+	case "linux":
+	case "windows":
+		if digits, ok := strings.CutPrefix(boot, "boottime:"); !ok ||
+			!probe.Start("filetime:"+digits).Valid() {
+			return ""
+		}
+		return boot
+	default:
 		return boot
 	}
 	parts := strings.Split(boot, "-")

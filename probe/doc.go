@@ -43,6 +43,35 @@
 // The facts that are read once (own start, boot id, machine id, namespaces) would be stale in a
 // process that is frozen to disk and restored under another kernel.
 //
+// # Windows
+//
+// A process is judged through a handle, which keeps its number from being given out again:
+// opened with the rights to query and to wait, checked to be one of that very number (the kernel
+// opens a process for the three numbers behind its own too, so that only multiples of 4 are
+// asked about), and waited for with no time. The exit code is never looked at. [Missing] is said
+// when the kernel finds no process of that number and the process list has none either. A
+// process that may not be opened is looked up in that list, which needs no rights; one that has
+// exited is not on it, and then nothing is said. A process that has exited is kept, as [Exited],
+// while somebody has a handle on it.
+//
+// Start values are creation times, which the kernel notes once. Suspended processes are
+// [Running] and their state is "stopped", where the process list tells what threads do (Wine's
+// does not).
+//
+// The boot id is the time of the boot by the clock as it was set then: the kernel's boot time
+// less what all settings of the clock have moved it by since, which is the same number in every
+// process until the kernel starts anew. Fast startup and hibernation resume the same kernel. The
+// registry's and the loader's numbers are no ids: they are absent, or count from an image that
+// is cloned. In a Windows container, which hides the processes outside, the boot id is not
+// genuine.
+//
+// A filesystem is local when the device of the volume is a disk and its type is on a list;
+// volumes of programs (WinFsp, Dokan), shares and cluster volumes are not. Who has a file open
+// is said for people, and never as if it were complete.
+//
+// Processes of two Wine prefixes do not see one another, nor each other's file locks, and each
+// prefix has a boot of its own: do not share locks between prefixes.
+//
 // # Other systems
 //
 // Everything but the process number, the operating system and the host name is unknown, with

@@ -57,6 +57,14 @@ func parseBootID(text string) (string, error) {
 	return id, nil
 }
 
+// parseMachineGUID validates MachineGuid: a GUID that is not all zero. Braces and capitals, which
+// some imaging programs write, are made away with.
+func parseMachineGUID(text string) (string, error) {
+	id := strings.ToLower(strings.TrimSpace(text))
+	id = strings.TrimSuffix(strings.TrimPrefix(id, "{"), "}")
+	return parseBootID(id)
+}
+
 // allHex reports whether s consists of digits and small letters a to f.
 func allHex(s string) bool {
 	for i := range len(s) {

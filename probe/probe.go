@@ -192,11 +192,12 @@ type Machine struct {
 }
 
 // Namespaces are the Linux namespaces that decide what a process number and a start value mean. A
-// kernel that has no such namespaces gives an unknown fact with errors.ErrUnsupported.
+// kernel that has no such namespaces gives an unknown fact with errors.ErrUnsupported. On systems
+// whose process numbers mean the same to everybody PIDInitial is true.
 type Namespaces struct {
 	PID  Fact[uint64] `json:"pid"`  // inode of the pid namespace
 	Time Fact[uint64] `json:"time"` // inode of the time namespace
-	// the pid namespace is the one of the machine's init
+	// the pid namespace is the one of the machine's init; on Windows: not in a container
 	PIDInitial Fact[bool] `json:"pidInitial"`
 }
 

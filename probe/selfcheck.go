@@ -29,6 +29,12 @@ func SelfCheck(s System) error {
 			return fmt.Errorf("this process has an invalid start value %q", p.Start.Value)
 		}
 	}
+	host := s.Host()
+	if want := startKinds[host.OS]; first.Start.Known && first.Start.Value.Kind() != want &&
+		want != "" {
+		return fmt.Errorf("this process has the start value %q, which %s does not have",
+			first.Start.Value, host.OS)
+	}
 	if err := errors.Join(
 		sameFact("start", first.Start, second.Start),
 		sameFact("start", self.Start, first.Start),
@@ -36,6 +42,14 @@ func SelfCheck(s System) error {
 		sameFact("pidfd inode", self.PIDFD, first.PIDFD),
 	); err != nil {
 		return err
+	}
+	if a, b := host.Boot.ID, s.Host().Boot.ID; a.Known && b.Known && a.Value != b.Value {
+		return fmt.Errorf("this system says that its boot is %s and also %s", a.Value, b.Value)
+	}
+	if host.OS == "windows" {
+		if err := checkWindows(s, self); err != nil {
+			return err
+		}
 	}
 	// Twice, because the clock may be set back between the two readings of it.
 	early, again := inFuture(s.Process(self.PID)), inFuture(s.Process(self.PID))
@@ -55,6 +69,33 @@ func SelfCheck(s System) error {
 		}
 	})
 	return err
+}
+
+// startKinds are the kinds of start values that systems have.
+var startKinds = map[string]string{"linux": "ticks", "darwin": "usec", "windows": "filetime"}
+
+// checkWindows finds what only Windows can get wrong: it opens the process of a number for the
+// three numbers behind it too, and its start values are times of the clock.
+func checkWindows(s System, self Process) error {
+	for n := 1; n < 4; n++ {
+		p := s.Process(self.PID + n)
+		if self.PID%4 == 0 && (p.Presence == Running || p.Presence == Exited) {
+			return fmt.Errorf("%d is not a multiple of 4 and was found to be %v, as this process "+
+				"(%d) is", self.PID+n, p.Presence, self.PID)
+		}
+	}
+	created, ok := fileTimeOf(self.Start.Value)
+	if !self.Start.Known || !ok {
+		return nil
+	}
+	at, err := wallTime(created)
+	if err != nil {
+		return fmt.Errorf("this process has the start value %s: %w", self.Start.Value, err)
+	}
+	if t := self.StartedAt; t.Known && t.Value.Sub(at).Abs() > clockSlack {
+		return fmt.Errorf("this process started at %v, which is not %s", t.Value, self.Start.Value)
+	}
+	return nil
 }
 
 func sameFact[T comparable](what string, a, b Fact[T]) error {

@@ -211,6 +211,9 @@ func (c *Child) KillNoReap() {
 
 func (c *Child) kill() {
 	c.tb.Helper()
+	if c.cmd.ProcessState != nil {
+		return // reaped
+	}
 	if err := c.cmd.Process.Kill(); err != nil && err != os.ErrProcessDone {
 		c.tb.Fatalf("child %s (%d): %v", c.name, c.PID(), err)
 	}

@@ -25,5 +25,5 @@
 //	}
 //
 // A child does not outlive the test binary, however that ends: it exits when the pipe from its
-// parent is closed, and on Linux the kernel kills it, even when it is stopped.
+// parent is closed, and on Linux and Windows the kernel kills it, even when it is stopped.
 package probetest
