@@ -12,57 +12,12 @@ import (
 
 var kinds = []LockKind{LockOFD, LockFlock}
 
-func TestLock(t *testing.T) {
-	places(t, func(t *testing.T, d Dir) {
-		for _, kind := range kinds {
-			t.Run(string(kind), func(t *testing.T) {
-				m := must{t}
-				own := put(t, d, "own-"+string(kind), "x")
-				other, err := d.Open("own-"+string(kind), ReadWrite)
-				m.ok(err)
-				defer other.Close()
-				reader, err := d.Open("own-"+string(kind), Read)
-				m.ok(err)
-				defer reader.Close()
-				locked := func(f File, want bool) {
-					t.Helper()
-					for range 2 { // testing changes nothing
-						if got, err := f.Locked(kind); err != nil || got != want {
-							t.Fatalf("Locked: %v, %v, want %v", got, err, want)
-						}
-					}
-				}
-				locked(reader, false)
-				m.ok(own.Lock(kind))
-				m.ok(own.Lock(kind)) // again is nothing new
-				locked(own, false)   // no other has it
-				locked(other, true)
-				locked(reader, true)
-				m.is(other.Lock(kind), ErrLocked)
-				locked(own, false)
-				locked(reader, true) // and own has kept it
-				m.ok(own.Unlock(kind))
-				m.ok(own.Unlock(kind))
-				locked(reader, false)
-				m.ok(other.Lock(kind))
-				m.is(own.Lock(kind), ErrLocked)
-				m.ok(other.Close()) // the last descriptor takes the lock with it
-				locked(reader, false)
-				m.ok(own.Lock(kind))
-				m.ok(reader.Close()) // as no other does
-				if f, err := d.Open("own-"+string(kind), Read); err != nil {
-					t.Error(err)
-				} else {
-					locked(f, true)
-					f.Close()
-				}
-			})
-		}
-		f := put(t, d, "x", "x")
-		for _, err := range []error{f.Lock(LockHandle), f.Unlock(LockHandle), f.Lock("")} {
-			must{t}.is(err, errors.ErrUnsupported)
-		}
-	})
+// What is not a kind of lock here is no kernel lock.
+func TestLockKinds(t *testing.T) {
+	f := put(t, openTemp(t, ""), "x", "x")
+	for _, err := range []error{f.Lock(LockHandle), f.Unlock(LockHandle), f.Lock("")} {
+		must{t}.is(err, errors.ErrUnsupported)
+	}
 }
 
 // Somebody who reads under a lock of its own is no owner.
@@ -75,19 +30,6 @@ func TestReadLockIsNoOwner(t *testing.T) {
 	must{t}.ok(unix.FcntlFlock(r.Handle(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK}))
 	if locked, err := f.Locked(LockOFD); err != nil || locked {
 		t.Fatalf("Locked: %v, %v", locked, err)
-	}
-}
-
-// A lock for writing through a descriptor for reading is the caller's mistake, not a filesystem
-// without locks.
-func TestLockNeedsWriting(t *testing.T) {
-	d := openTemp(t, "")
-	put(t, d, "a", "x")
-	f, err := d.Open("a", Read)
-	must{t}.ok(err)
-	defer f.Close()
-	if err := f.Lock(LockOFD); err == nil || errors.Is(err, errors.ErrUnsupported) {
-		t.Fatalf("got %v", err)
 	}
 }
 

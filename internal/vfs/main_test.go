@@ -177,3 +177,16 @@ func content(t testing.TB, d Dir, name string) string {
 	must{t}.ok(err)
 	return string(b)
 }
+
+func second[T any](_ T, err error) error { return err }
+
+func write(d Dir, name, content string) (File, error) {
+	f, err := d.Create(name, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteAt([]byte(content), 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

@@ -349,33 +349,3 @@ func TestRemovedDirectory(t *testing.T) {
 		}
 	})
 }
-
-// Every way through, the failing ones too, leaves as many descriptors as there were.
-func TestNoDescriptorLeaks(t *testing.T) {
-	d := openTemp(t, "")
-	count := func() int {
-		fds, err := os.ReadDir("/proc/self/fd")
-		must{t}.ok(err)
-		return len(fds)
-	}
-	must{t}.ok(os.Mkdir(filepath.Join(d.Path(), "dir"), 0o700))
-	put(t, d, "there", "x")
-	before := count()
-	for range 50 {
-		for _, publish := range publishers {
-			must{t}.ok(publish(d, "temp", "name", "x"))
-			must{t}.is(publish(d, "temp", "there", "x"), fs.ErrExist)
-			must{t}.ok(d.Remove("name"))
-		}
-		d.Open("dir", Read)
-		d.Open("nothing", ReadWrite)
-		d.Create("there", 0o600)
-		d.Names()
-		if e, err := OS().OpenDir(filepath.Join(d.Path(), "there")); err == nil {
-			t.Fatal(e)
-		}
-	}
-	if after := count(); after != before {
-		t.Errorf("%d descriptors, %d before", after, before)
-	}
-}
