@@ -90,7 +90,7 @@ step_race() { go run ./scripts/testrun race go test -json -race ./...; }
 
 step_386() {
 	go run ./scripts/testrun 386 env GOARCH=386 CGO_ENABLED=0 go test -json ./internal/... ./probe/... \
-		./identity/... ./fence/... ./lockfile/... ./cmd/...
+		./identity/... ./fence/... ./lockfile/... ./store/... ./cmd/...
 }
 
 step_arches() { bash scripts/arches.sh; }

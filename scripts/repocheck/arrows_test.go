@@ -31,8 +31,10 @@ var arrows = map[string][]string{
 // thirdParty are the modules that a folder may use besides the standard library. A library that is
 // meant to be imported everywhere brings next to nothing along.
 var thirdParty = map[string][]string{
-	"":            {"golang.org/x/sys"},
-	"probe":       {"golang.org/x/sys", "github.com/denisbrodbeck/machineid"},
+	"":      {"golang.org/x/sys"},
+	"probe": {"golang.org/x/sys", "github.com/denisbrodbeck/machineid"},
+	// notices of changes, and canonical JSON: what the standard library does not have
+	"store":       {"golang.org/x/sys", "github.com/fsnotify/fsnotify", "github.com/gowebpki/jcs"},
 	"cmd/probate": {"golang.org/x/sys", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 }
 

@@ -1,0 +1,61 @@
+package statefile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Codec turns values into the bytes of the file and back. What Encode returns must be readable by
+// Decode: an update that breaks this is refused. The better Decode notices a file that is cut short
+// or damaged, the surer ErrCorrupt is.
+type Codec[T any] interface {
+	Encode(value T) ([]byte, error)
+	Decode(data []byte) (T, error)
+}
+
+// JSON is the codec of Open: one JSON value and a line end.
+type JSON[T any] struct {
+	// Indent is used for each level, for files that people edit. "" writes one line.
+	Indent string
+	// Strict refuses files with fields that T does not have, which an update would drop.
+	Strict bool
+}
+
+// Encode implements Codec.
+func (c JSON[T]) Encode(value T) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", c.Indent)
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Decode implements Codec.
+func (c JSON[T]) Decode(data []byte) (T, error) {
+	var value T
+	if len(bytes.TrimSpace(data)) == 0 {
+		return value, errors.New("the file is empty")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if c.Strict {
+		d.DisallowUnknownFields()
+	}
+	if err := d.Decode(&value); err != nil {
+		var none T
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("the file is cut short: %w", err)
+		}
+		return none, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		var none T
+		return none, fmt.Errorf("something follows the value, after %d bytes", d.InputOffset())
+	}
+	return value, nil
+}
