@@ -164,13 +164,13 @@ func (b processEvidence) aboutNumber(
 		say("number " + pid + " is only a thread of another process now")
 		return b.with(Gone, NoSuchProcess, who(id)+" does not exist any more")
 	case probe.Exited:
-		say("process " + pid + " has exited and no thread of it runs; its parent has not reaped it")
+		say("process " + pid + " has exited and no thread of it runs; " + kept(host.OS))
 		b.evidence = append(b.evidence, how)
 		if same == different {
 			return b.with(Gone, PIDReused, who(id)+" is gone: the number went to another process, "+
 				"which has exited too")
 		}
-		return b.with(Gone, ProcessExited, who(id)+" has exited; its parent has not reaped it yet")
+		return b.with(Gone, ProcessExited, who(id)+" has exited; "+kept(host.OS))
 	case probe.Running:
 	default:
 		say("whether process " + pid + " exists could not be found out")
@@ -195,6 +195,14 @@ func (b processEvidence) aboutNumber(
 		return b.with(Unknown, why,
 			"whether process "+pid+" is the owner cannot be said: "+how.Sentence)
 	}
+}
+
+// kept says why a system still knows a process that has exited.
+func kept(os string) string {
+	if os == "windows" {
+		return "a program still has a handle on it"
+	}
+	return "its parent has not reaped it yet"
 }
 
 // sameness is three-valued: what could not be read is neither equal nor different.

@@ -82,9 +82,9 @@ func decideLegacy(c Claim, seen Observation) Finding {
 			Observed: p.Presence.String()})
 		return gone(NoSuchProcess, who(c.Owner)+" does not exist any more")
 	case probe.Exited:
-		note(Evidence{Sentence: "process " + pid + " has exited; its parent has not reaped it",
+		note(Evidence{Sentence: "process " + pid + " has exited; " + kept(seen.Host.OS),
 			Observed: p.Presence.String()})
-		return gone(ProcessExited, who(c.Owner)+" has exited; its parent has not reaped it yet")
+		return gone(ProcessExited, who(c.Owner)+" has exited; "+kept(seen.Host.OS))
 	case probe.Running:
 	default:
 		note(Evidence{Sentence: "whether process " + pid + " exists could not be found out"})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/shell"
 )
 
 // BreakRequest is what a person takes responsibility for.
@@ -61,7 +62,7 @@ func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*B
 		reason: req.Reason, by: req.By})
 	if errors.Is(err, errMoved) {
 		return nil, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
-			Next: "look again: probate inspect " + shellQuote(p.state()),
+			Next: "look again: probate inspect " + shell.Raw.Operand(p.state()),
 			Err:  fmt.Errorf("%w: it changed while it was being broken", ErrChanged)}
 	}
 	if err != nil {
@@ -81,11 +82,11 @@ func (p *place) lookToBreak(req BreakRequest) (sighting, error) {
 	switch {
 	case s.free():
 		return s, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
-			Next: "look again: probate inspect " + shellQuote(p.state()),
+			Next: "look again: probate inspect " + shell.Raw.Operand(p.state()),
 			Err:  fmt.Errorf("%w: it is free", ErrChanged)}
 	case s.lockID != req.LockID:
 		return s, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
-			Next: "look again: probate inspect " + shellQuote(p.state()),
+			Next: "look again: probate inspect " + shell.Raw.Operand(p.state()),
 			Err:  fmt.Errorf("%w: named was %q, it is %s now", ErrChanged, req.LockID, s.lockID)}
 	case s.finding.Verdict == identity.Alive && !req.EvenIfAlive:
 		return s, p.busy(op, s, nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
@@ -193,13 +194,12 @@ func isErrno(err error, codes ...syscall.Errno) bool {
 func advice(err error, path string) string {
 	switch KindOf(err) {
 	case KindPermission:
-		return "see who may: ls -ld " + shellQuote(path) + " " + shellQuote(filepath.Dir(path))
+		return "see who may: " + shell.Raw.List(path, filepath.Dir(path))
 	case KindReadOnly:
 		return "keep the state on a filesystem that is mounted read-write"
 	case KindNoSpace:
-		return "make room on the filesystem (df " + shellQuote(
-			filepath.Dir(path),
-		) + "), then try again"
+		return "make room on the filesystem (" + shell.Raw.Space(filepath.Dir(path)) +
+			"), then try again"
 	case KindNameTooLong:
 		return "choose a shorter name"
 	case KindGateBusy:
@@ -213,7 +213,7 @@ func advice(err error, path string) string {
 		return "look at what stands there, and move it away"
 	}
 	if isErrno(err, syscall.EMFILE, syscall.ENFILE) {
-		return "raise the limit of open files (ulimit -n)"
+		return shell.Raw.Files()
 	}
 	return ""
 }

@@ -1,14 +1,13 @@
 package lockfile
 
 import (
-	"strings"
-
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/shell"
 )
 
 // next returns the one next step for a person, with a command that can be run as it stands.
 func (p *place) next(in Inspection, s sighting) string {
-	state := shellQuote(in.State)
+	state := shell.Raw.Operand(in.State)
 	breakIt := "probate break --lock-id " + in.LockID + ` --reason "…" ` + state
 	ifSure := "if you are sure that nothing uses " + state + ": " + breakIt
 	switch in.Verdict {
@@ -27,17 +26,16 @@ func (p *place) next(in Inspection, s sighting) string {
 	}
 	switch in.Reason {
 	case identity.NotPermitted:
-		return "look as the owner of " + shellQuote(
-			in.Lock,
-		) + " or as root: sudo probate inspect " + state
+		return "look as the owner of " + shell.Raw.Quote(in.Lock) + " or as " +
+			shell.Raw.Superuser() + ": " + shell.Raw.Privileged("probate inspect "+state)
 	case identity.RecordNewer:
 		return "use the newer version that wrote it, or, " + ifSure
 	case identity.RecordNotRegular, identity.RecordForeign, identity.RecordTooLarge,
 		identity.RecordUntrusted:
-		return "find out who put " + shellQuote(in.Lock) + " there (ls -ld " + shellQuote(in.Lock) +
-			"), or, " + ifSure
+		return "find out who put " + shell.Raw.Quote(in.Lock) + " there (" +
+			shell.Raw.List(in.Lock) + "), or, " + ifSure
 	case identity.RecordUnreadable:
-		return "look at the disk (dmesg), and again: probate inspect " + state
+		return "look at the disk (" + shell.Raw.Disk() + "), and again: probate inspect " + state
 	case identity.RecordChanging:
 		return "look again: probate inspect " + state
 	}
@@ -48,20 +46,4 @@ func (p *place) next(in Inspection, s sighting) string {
 		return "look in the owner's container (probate inspect there), or, " + ifSure
 	}
 	return "find out whether the owner lives, or, " + ifSure
-}
-
-// shellQuote makes a word of a path for a POSIX shell.
-func shellQuote(s string) string {
-	plain := s != ""
-	for i := range len(s) {
-		c := s[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
-			strings.IndexByte("/._-+:@%,=", c) >= 0) {
-			plain = false
-		}
-	}
-	if plain && s[0] != '-' {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

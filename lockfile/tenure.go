@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
@@ -45,14 +46,14 @@ func (t *tenure) fenced(op string, now fence.Token) error {
 			t.token,
 			now,
 		),
-		Next: "see probate log " + shellQuote(t.p.state())}
+		Next: "see probate log " + shell.Raw.Operand(t.p.state())}
 }
 
 func (t *tenure) gone(op string) error {
 	return &Error{Op: op, Path: t.p.state(), Step: "compare the record",
 		Err: fmt.Errorf("%w: the record at %s is not the one of this tenure any more", ErrLost,
 			t.p.path(t.p.lockName())),
-		Next: "see probate inspect " + shellQuote(t.p.state())}
+		Next: "see probate inspect " + shell.Raw.Operand(t.p.state())}
 }
 
 // during says what was being done when it turned out that the lock had ended before.

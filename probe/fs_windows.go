@@ -61,9 +61,9 @@ func volumeID(h windows.Handle, serial uint32) Fact[string] {
 // remoteProtocol says over which protocol a file is reached, when it is remote. The call fails for
 // local files, and where it is not implemented: whether a file is local is decided by its device.
 func remoteProtocol(h windows.Handle) (string, bool) {
-	var info [128]byte // FILE_REMOTE_PROTOCOL_INFO is 116 bytes long
+	var info [116]byte // FILE_REMOTE_PROTOCOL_INFO
 	if err := windows.GetFileInformationByHandleEx(h, windows.FileRemoteProtocolInfo, &info[0],
-		remoteProtocolSize); err != nil {
+		uint32(len(info))); err != nil {
 		return "", false
 	}
 	return parseRemoteProtocol(info[:]), true

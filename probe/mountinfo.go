@@ -75,16 +75,6 @@ func unescapeMount(s string) string {
 	return b.String()
 }
 
-// mountByID finds a mount by its number.
-func mountByID(mounts []mountEntry, id int) (mountEntry, bool) {
-	for _, m := range mounts {
-		if m.id == id {
-			return m, true
-		}
-	}
-	return mountEntry{}, false
-}
-
 // inPlace reports whether m shows a part of procfs at the place where it belongs: all of it on
 // /proc, or a part of it on itself, as container managers do to make /proc/sys read-only.
 func (m mountEntry) inPlace() bool {

@@ -46,9 +46,6 @@ func deviceName(device string) string {
 	return parts[2]
 }
 
-// remoteProtocolSize is the size of FILE_REMOTE_PROTOCOL_INFO.
-const remoteProtocolSize = 116
-
 // parseRemoteProtocol names the protocol in FILE_REMOTE_PROTOCOL_INFO: a WNNC_NET_… number of
 // wnnc.h after two 16-bit fields, version and size.
 func parseRemoteProtocol(b []byte) string {

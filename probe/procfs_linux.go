@@ -177,3 +177,13 @@ func (s *linuxSystem) openWholeProcFS() (proc procFS, unusable, incomplete error
 	}
 	return proc, nil, s.showsAll(proc)
 }
+
+// mountByID finds a mount by its number.
+func mountByID(mounts []mountEntry, id int) (mountEntry, bool) {
+	for _, m := range mounts {
+		if m.id == id {
+			return m, true
+		}
+	}
+	return mountEntry{}, false
+}

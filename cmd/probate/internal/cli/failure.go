@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/lockfile"
 )
 
@@ -79,8 +80,8 @@ func refused(state string, err error) error {
 	case errors.Is(busy.Cause, lockfile.ErrGateBusy):
 		// Somebody alive is in the gate, whatever the record says.
 		r.head = "busy: a process is in the gate, taking the lock over, committing or releasing"
-		r.next = []string{"try again; if it stays busy, look for a stopped process: fuser -v " +
-			quote(strings.TrimSuffix(busy.Lock, ".lock")+".fence")}
+		r.next = []string{"try again; if it stays busy, look for a stopped process: " +
+			shell.Here.Openers(strings.TrimSuffix(busy.Lock, ".lock")+".fence")}
 	case busy.Verdict == identity.Unknown:
 		r.code = exitUnknown
 	case busy.Verdict == identity.Alive:
@@ -95,7 +96,8 @@ func refused(state string, err error) error {
 			r.head += ": " + busy.Cause.Error()
 		}
 		if os.Getenv("PROBATE_RECOVERY") == "off" {
-			r.next = []string{"env -u PROBATE_RECOVERY probate recover " + operand(state)}
+			r.next = []string{shell.Here.Without("PROBATE_RECOVERY",
+				"probate recover "+operand(state))}
 		}
 	}
 	return r
@@ -132,7 +134,7 @@ func explain(err error) failure {
 		f.Path, f.Step = pe.Path, pe.Op
 	}
 	if f.Next == "" && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
-		f.Next = "raise the limit of open files (ulimit -n)"
+		f.Next = shell.Here.Files()
 	}
 	if busy, ok := errors.AsType[*lockfile.BusyError](err); ok {
 		f.Kind, f.Path, f.Next = "busy", busy.Lock, busy.Next

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe"
 )
@@ -155,9 +155,10 @@ func nextSteps(in lockfile.Inspection, state string) []string {
 		identity.OtherTimeNamespace:
 		return either("look in the container that it ran in (probate inspect there)")
 	case identity.NotPermitted:
-		return either("look as root or as its owner: sudo probate inspect " + operand(state))
+		return either("look as " + shell.Here.Superuser() + " or as its owner: " +
+			shell.Here.Privileged("probate inspect "+operand(state)))
 	case identity.RecordNotRegular, identity.RecordTooLarge:
-		return []string{"see what stands there, and move it away: ls -ld " + operand(in.Lock)}
+		return []string{"see what stands there, and move it away: " + shell.Here.List(in.Lock)}
 	case identity.RecordNewer:
 		return either("use the newer version that wrote it")
 	case identity.RecordForeign,
@@ -167,25 +168,24 @@ func nextSteps(in lockfile.Inspection, state string) []string {
 		identity.RecordEmpty,
 		identity.RecordNUL,
 		identity.RecordUntrusted:
-		lock := operand(in.Lock)
-		return either("see what it is: ls -l " + lock + "; head -c 300 " + lock + " | cat -v")
+		return either("see what it is: " + shell.Here.Content(in.Lock))
 	}
 	return either("look at its owner: " + whoCommand(in))
 }
 
 // whoCommand shows the owner where its number means it here, else whoever has the record open.
 func whoCommand(in lockfile.Inspection) string {
-	if o := in.Owner; o != nil && runtime.GOOS != "windows" {
+	if o := in.Owner; o != nil {
 		sys := probe.Real()
 		id := identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, PIDNS: o.PIDNamespace}
 		if identity.Comparable(id, sys.Host()) {
 			p := sys.Process(o.PID)
 			if p.Presence == probe.Running && p.Start.Known && string(p.Start.Value) == o.Start {
-				return fmt.Sprintf("ps -o pid,user,stat,lstart,args -p %d", o.PID)
+				return shell.Here.Process(o.PID)
 			}
 		}
 	}
-	return "fuser -v " + operand(in.Lock)
+	return shell.Here.Openers(in.Lock)
 }
 
 // brief names an owner in half a line.

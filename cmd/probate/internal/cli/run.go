@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/spf13/cobra"
 )
@@ -43,15 +45,16 @@ CMD sees PROBATE_STATE, PROBATE_LOCK, PROBATE_LOCK_ID and PROBATE_FENCE, the
 secret PROBATE_LEASE that probate write uses, and PROBATE_HELD, the ids of this
 and every lock of the runs above. TERM, INT, HUP, QUIT, USR1 and USR2 are
 forwarded to it, INT and QUIT only where the terminal does not send them itself.
+A Windows console sends Ctrl-C and Ctrl-Break to CMD itself, and run waits for it.
 
 If the wrapper is killed and CMD lives on, the lock stays held: CMD inherited a
 descriptor that carries it. When CMD itself ends, the lock is released, whatever
 it left running in the background. --die-with-wrapper kills CMD when the wrapper
-dies.
+dies (on Windows all that CMD started, too).
 
-If the lock is lost meanwhile (a person broke it), CMD gets TERM, and run exits
-with 13 or 14 after it ended. With --on-lost warn there is only a message, and
-13 or 14 in place of 0.`,
+If the lock is lost meanwhile (a person broke it), CMD gets TERM (on Windows it is
+ended at once), and run exits with 13 or 14 after it ended. With --on-lost warn
+there is only a message, and 13 or 14 in place of 0.`,
 		Example: `  probate run state.json -- ./import.sh --fast
   probate run --wait 30s --label "nightly import" state.json -- ./import.sh
   probate run --no-wait --conflict-code 75 state.json -- sh -c 'jq .n+=1 state.json | probate write state.json'`,
@@ -263,7 +266,7 @@ func lookCommand(name string) (string, error) {
 	switch {
 	case err == nil || errors.Is(err, exec.ErrDot):
 		return path, nil // PATH says so: the user's own word
-	case errors.Is(err, syscall.EISDIR):
+	case errors.Is(err, syscall.EISDIR) || isDirectory(name):
 		return "", &codeError{
 			exitCannotRun,
 			"command",
@@ -271,10 +274,16 @@ func lookCommand(name string) (string, error) {
 		}
 	case errors.Is(err, os.ErrPermission) || onPath(name):
 		return "", &codeError{exitCannotRun, "command",
-			fmt.Errorf("%s is not executable (ls -l shows its mode)", quote(name))}
+			fmt.Errorf("%s is not executable (%s)", quote(name), shell.Here.NotExecutable())}
 	}
 	return "", &codeError{exitNotFound, "command",
-		fmt.Errorf("%s was not found (command -v %s)", quote(name), quote(name))}
+		fmt.Errorf("%s was not found (%s)", quote(name), shell.Here.Which(name))}
+}
+
+// isDirectory reports whether name is the path of a directory, and not only a word.
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return filepath.Base(name) != name && err == nil && info.IsDir()
 }
 
 // isShortage reports whether the system had too little of something to start any command.
@@ -296,7 +305,7 @@ func cannotRun(cmd *exec.Cmd, err error) error {
 	}
 	hint := ""
 	if isFormatError(err) {
-		hint = ": a script needs a first line such as #!/bin/sh"
+		hint = ": " + shell.Here.NotAProgram()
 	}
 	return &codeError{exitCannotRun, "command",
 		fmt.Errorf("%s cannot be run: %w%s", quote(cmd.Path), err, hint)}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/windows"
@@ -44,6 +45,19 @@ func codeOfState(s *os.ProcessState) int { return s.ExitCode() }
 
 func isFormatError(err error) bool { return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) }
 
-func onPath(string) bool { return false }
+// onPath reports whether name is a file, by its path or on PATH, of which LookPath says that it is
+// no program.
+func onPath(name string) bool {
+	dirs := filepath.SplitList(os.Getenv("PATH"))
+	if filepath.Base(name) != name {
+		dirs = []string{""}
+	}
+	for _, dir := range dirs {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
 
 func newFileMode() fs.FileMode { return 0o666 }

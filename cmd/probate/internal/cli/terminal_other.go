@@ -1,15 +1,14 @@
-//go:build !darwin && !dragonfly && !freebsd && !linux && !netbsd && !openbsd
+//go:build !darwin && !dragonfly && !freebsd && !linux && !netbsd && !openbsd && !windows
 
 package cli
 
 import (
 	"errors"
 	"os"
-	"runtime"
 )
 
-// terminalSends: a Windows console sends its events to every process that is attached to it.
-func terminalSends(os.Signal, *os.Process) bool { return runtime.GOOS == "windows" }
+// terminalSends: which signals a terminal sends to whom is not known here.
+func terminalSends(os.Signal, *os.Process) bool { return false }
 
 func (c *child) pause() error { return errors.ErrUnsupported }
 

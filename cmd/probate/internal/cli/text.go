@@ -10,99 +10,14 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/probate-dev/probate/internal/shell"
 )
 
-// escape makes text from records, paths and other processes harmless for a terminal: everything
-// that is not printable (controls, direction overrides, invisible characters) and every byte that
-// is not UTF-8 comes out as an escape sequence in visible characters.
-func escape(s string) string {
-	if plain(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 {
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		} else {
-			b.WriteString(visible(r))
-		}
-		i += n
-	}
-	return b.String()
-}
-
-func plain(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
-}
-
-func visible(r rune) string {
-	switch {
-	case unicode.IsPrint(r):
-		return string(r)
-	case r == '\n':
-		return `\n`
-	case r == '\r':
-		return `\r`
-	case r == '\t':
-		return `\t`
-	case r < 0x80:
-		return fmt.Sprintf(`\x%02x`, r)
-	case r <= 0xffff:
-		return fmt.Sprintf(`\u%04x`, r)
-	default:
-		return fmt.Sprintf(`\U%08x`, r)
-	}
-}
-
-// quote writes s as one word for a POSIX shell. A word with anything unprintable in it uses $'…',
-// which bash, zsh, ksh and newer shells read, so that it can be pasted and cannot hurt the
-// terminal.
-func quote(s string) string {
-	switch {
-	case s != "" && strings.Trim(s, safeInShell) == "":
-		return s
-	case plain(s):
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	var b strings.Builder
-	b.WriteString("$'")
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == '\'' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case unicode.IsPrint(r) && (r != utf8.RuneError || n > 1):
-			b.WriteRune(r)
-		default:
-			for _, c := range []byte(s[i : i+n]) {
-				// octal: always three digits, so nothing can run into it
-				fmt.Fprintf(&b, `\%03o`, c)
-			}
-		}
-		i += n
-	}
-	return b.String() + "'"
-}
-
-const safeInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:@%,="
-
-// operand is quote for a path among the arguments of probate: one that begins with a dash must not
-// be taken for a flag.
-func operand(path string) string {
-	if strings.HasPrefix(path, "-") {
-		return "-- " + quote(path)
-	}
-	return quote(path)
-}
+// How text and commands look for people on this system: see package shell.
+func escape(s string) string     { return shell.Escape(s) }
+func quote(s string) string      { return shell.Here.Quote(s) }
+func operand(path string) string { return shell.Here.Operand(path) }
 
 // writeJSON prints v on one line. Characters that a terminal would act on are written as \u
 // escapes, which JSON readers undo.

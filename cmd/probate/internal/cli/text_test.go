@@ -3,11 +3,9 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,60 +15,6 @@ var nasty = []string{
 	"two\nlines", "tab\there", "\r\x1b[2K\x1b]0;title\x07", "\x00", "\x7f", "\u0085\u009b31m", "\u202egpj.exe",
 	"\u2066\u2069", "zero\u200bwidth", "\ufeffbom", "\U000e0041tag", "bad\xff\xfe", "\xc3", "\u2028", "\ufffd real",
 	"\x011", "new\n1line", "\xff7",
-}
-
-func TestEscapeLeavesNothingForTheTerminal(t *testing.T) {
-	for _, s := range nasty {
-		got := escape(s)
-		if !utf8.ValidString(got) {
-			t.Errorf("escape(%q) = %q is not UTF-8", s, got)
-		}
-		for _, r := range got {
-			if !unicode.IsPrint(r) {
-				t.Errorf("escape(%q) = %q has %U", s, got, r)
-			}
-		}
-	}
-	for in, want := range map[string]string{
-		"état 状態":       "état 状態",
-		"a\x1b[31m\n":   `a\x1b[31m\n`,
-		"\u202egpj":     `\u202egpj`,
-		"\U000e0041":    `\U000e0041`,
-		"b\xffy":        `b\xffy`,
-		"\ufffd":        "\ufffd",
-		`C:\data\state`: `C:\data\state`,
-	} {
-		if got := escape(in); got != want {
-			t.Errorf("escape(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-// TestQuoteSurvivesAShell pastes every word into a real shell.
-func TestQuoteSurvivesAShell(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash to read $'…'")
-	}
-	for _, s := range nasty {
-		word := quote(s)
-		if escape(word) != word {
-			t.Errorf("quote(%q) = %q is not fit for a terminal", s, word)
-		}
-		if strings.ContainsRune(s, 0) {
-			continue // no argument can hold it
-		}
-		out, err := exec.Command(bash, "-c", "printf %s "+word).Output()
-		if err != nil || string(out) != s {
-			t.Errorf("the shell reads %s as %q, want %q (%v)", word, out, s, err)
-		}
-	}
-	if got := operand("-state"); got != "-- -state" {
-		t.Errorf("operand(-state) = %s", got)
-	}
-	if got := operand("./-state"); got != "./-state" {
-		t.Errorf("operand(./-state) = %s", got)
-	}
 }
 
 func TestWriteJSONKeepsTheTextAndTheTerminal(t *testing.T) {

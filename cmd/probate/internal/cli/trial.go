@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe"
 )
 
 // trial is a self-test under way. Every step either sees what must be, or returns what it saw
@@ -109,11 +109,11 @@ func (t *trial) notProven(in lockfile.Inspection) (step, error) {
 		Status: stepOff,
 		Seen:   fmt.Sprintf("child killed; judged %s (%s)", in.Verdict, in.Reason),
 	}
-	if runtime.GOOS == "linux" {
+	if probe.Real().Self().Start.Known {
 		s.Seen += ": a person must decide after a crash"
 	} else {
 		s.Status = stepSkipped
-		s.Seen += ": this system has no probe yet"
+		s.Seen += ": this system has no probe"
 	}
 	broken, err := t.breakLock(in.LockID)
 	if err != nil {
