@@ -36,6 +36,7 @@ type wire struct {
 	Boot      string  `json:"boot,omitempty"`
 	Start     string  `json:"start,omitempty"`
 	PIDFD     *uint64 `json:"pidfd,omitempty"`
+	Serial    *uint64 `json:"serial,omitempty"`
 	PIDNS     *uint64 `json:"pidns,omitempty"`
 	TimeNS    *uint64 `json:"timens,omitempty"`
 	Program   string  `json:"program,omitempty"`
@@ -51,8 +52,9 @@ func (id Identity) MarshalJSON() ([]byte, error) {
 	version, pid := Version, int64(id.PID)
 	return json.Marshal(wire{
 		V: &version, OS: id.OS, PID: &pid, Boot: id.Boot, Start: string(id.Start),
-		PIDFD: some(id.PIDFD), PIDNS: some(id.PIDNS), TimeNS: some(id.TimeNS),
-		Program: id.Program, Host: id.Host, StartedAt: formatTime(id.StartedAt),
+		PIDFD: some(id.PIDFD), Serial: some(id.Serial), PIDNS: some(id.PIDNS),
+		TimeNS: some(id.TimeNS), Program: id.Program, Host: id.Host,
+		StartedAt: formatTime(id.StartedAt),
 	})
 }
 
@@ -83,7 +85,7 @@ func (id *Identity) UnmarshalJSON(data []byte) error {
 	}
 	got := Identity{
 		OS: w.OS, PID: int(*w.PID), Boot: w.Boot, Start: probe.Start(w.Start),
-		PIDFD: or0(w.PIDFD), PIDNS: or0(w.PIDNS), TimeNS: or0(w.TimeNS),
+		PIDFD: or0(w.PIDFD), Serial: or0(w.Serial), PIDNS: or0(w.PIDNS), TimeNS: or0(w.TimeNS),
 		Program: w.Program, Host: w.Host, StartedAt: started,
 	}
 	if int64(got.PID) != *w.PID {
@@ -142,8 +144,9 @@ type textField struct{ name, value string }
 func (id Identity) textFields() []textField {
 	return []textField{
 		{"os", id.OS}, {"pid", strconv.Itoa(id.PID)}, {"boot", id.Boot},
-		{"start", string(id.Start)}, {"pidfd", nonZero(id.PIDFD)}, {"pidns", nonZero(id.PIDNS)},
-		{"timens", nonZero(id.TimeNS)}, {"program", id.Program}, {"host", id.Host},
+		{"start", string(id.Start)}, {"pidfd", nonZero(id.PIDFD)}, {"serial", nonZero(id.Serial)},
+		{"pidns", nonZero(id.PIDNS)}, {"timens", nonZero(id.TimeNS)}, {"program", id.Program},
+		{"host", id.Host},
 		{"startedAt", formatTime(id.StartedAt)},
 	}
 }
@@ -179,7 +182,7 @@ func (id *Identity) UnmarshalText(text []byte) error {
 	}
 	got.PID = int(pid)
 	for name, to := range map[string]*uint64{
-		"pidfd": &got.PIDFD, "pidns": &got.PIDNS, "timens": &got.TimeNS,
+		"pidfd": &got.PIDFD, "serial": &got.Serial, "pidns": &got.PIDNS, "timens": &got.TimeNS,
 	} {
 		if s, there := fields[name]; there {
 			if *to, err = decimal(s, maxExact-1); err != nil || *to == 0 {
@@ -208,7 +211,7 @@ func (id Identity) validate() error {
 		return fmt.Errorf("%w: no operating system", ErrMalformed)
 	case id.Start != "" && !id.Start.Valid():
 		return fmt.Errorf("%w: start %q", ErrMalformed, id.Start)
-	case id.PIDFD >= maxExact || id.PIDNS >= maxExact || id.TimeNS >= maxExact:
+	case max(id.PIDFD, id.Serial, id.PIDNS, id.TimeNS) >= maxExact:
 		return fmt.Errorf("%w: a number of 2^53 or more", ErrMalformed)
 	case id.StartedAt.UTC().Year() < 1 || id.StartedAt.UTC().Year() > 9999:
 		return fmt.Errorf("%w: startedAt in the year %d", ErrMalformed, id.StartedAt.UTC().Year())

@@ -125,7 +125,8 @@ func anyIdentity() *rapid.Generator[identity.Identity] {
 			OS:   rapid.StringN(1, -1, -1).Draw(t, "os"),
 			PID:  rapid.IntRange(1, 1<<31-1).Draw(t, "pid"),
 			Boot: rapid.String().Draw(t, "boot"), Start: start.Draw(t, "start"),
-			PIDFD: number.Draw(t, "pidfd"), PIDNS: number.Draw(t, "pidns"),
+			PIDFD: number.Draw(t, "pidfd"), Serial: number.Draw(t, "serial"),
+			PIDNS:  number.Draw(t, "pidns"),
 			TimeNS: number.Draw(t, "timens"), Program: rapid.String().Draw(t, "program"),
 			Host: rapid.String().Draw(t, "host"),
 		}

@@ -215,14 +215,32 @@ const (
 )
 
 // sameProcess compares exact identities: the pidfd inode where both are known, for it is unique for
-// the boot in every namespace, else the start value, which means the same only within one time
-// namespace and for one kind. What is incomparable has a reason.
+// the boot in every namespace, or the serial number, else the start value, which means the same
+// only within one time namespace and for one kind. What is incomparable has a reason.
 func sameProcess(id Identity, host probe.Host, p probe.Process) (sameness, Reason, Evidence) {
 	if id.PIDFD != 0 && p.PIDFD.Known && p.PIDFD.Value != 0 {
 		e := Evidence{Source: p.PIDFD.Source, Recorded: "pidfd:" + nonZero(id.PIDFD),
 			Observed: "pidfd:" + nonZero(p.PIDFD.Value)}
 		return compared(e, id.PIDFD == p.PIDFD.Value, "pidfd inode")
 	}
+	if id.Serial == 0 || !p.Serial.Known || p.Serial.Value == 0 {
+		return sameStart(id, host, p)
+	}
+	e := Evidence{Source: p.Serial.Source, Recorded: "serial:" + nonZero(id.Serial),
+		Observed: "serial:" + nonZero(p.Serial.Value)}
+	if id.Serial == p.Serial.Value {
+		return compared(e, true, "serial number")
+	}
+	// Two processes that had the number one after the other started at different moments.
+	if same, _, _ := sameStart(id, host, p); same == equal {
+		e.Sentence = "the serial number differs, and yet the start is the recorded one"
+		return incomparable, StartUnreadable, e
+	}
+	return compared(e, false, "serial number")
+}
+
+// sameStart compares start values.
+func sameStart(id Identity, host probe.Host, p probe.Process) (sameness, Reason, Evidence) {
 	e := Evidence{Source: p.Start.Source, Recorded: string(id.Start)}
 	switch {
 	case !id.Start.Valid():

@@ -24,6 +24,7 @@ type Identity struct {
 	Boot   string      // boot identity, only when it is genuine
 	Start  probe.Start // the kernel's own start value, as seen from the time namespace TimeNS
 	PIDFD  uint64      // Linux ≥ 6.9: inode of the process's pidfd, unique for the boot
+	Serial uint64      // macOS: p_uniqueid, unique for the boot
 	PIDNS  uint64      // Linux: inode of the pid namespace
 	TimeNS uint64      // Linux: inode of the time namespace
 
@@ -81,6 +82,7 @@ func from(p probe.Process, h probe.Host) Identity {
 		Boot:      value(h.Boot.ID),
 		Start:     value(p.Start),
 		PIDFD:     exact(p.PIDFD),
+		Serial:    exact(p.Serial),
 		PIDNS:     exact(h.Namespaces.PID),
 		TimeNS:    exact(h.Namespaces.Time),
 		Program:   label(value(p.Name)),

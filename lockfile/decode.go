@@ -173,7 +173,7 @@ func (p *proof) validate() error {
 		return fmt.Errorf("proof.start %q is not a start value", p.Start)
 	}
 	for name, n := range map[string]*uint64{
-		"pidfd": p.PIDFD, "pidns": p.PIDNS, "timens": p.TimeNS,
+		"pidfd": p.PIDFD, "serial": p.Serial, "pidns": p.PIDNS, "timens": p.TimeNS,
 	} {
 		if n != nil && (*n == 0 || *n >= maxExact) {
 			return fmt.Errorf("proof.%s %d is out of range", name, *n)

@@ -54,6 +54,7 @@ type proof struct {
 	Boot       string     `json:"boot,omitempty"`
 	Start      string     `json:"start,omitempty"`
 	PIDFD      *uint64    `json:"pidfd,omitempty"`
+	Serial     *uint64    `json:"serial,omitempty"`
 	PIDNS      *uint64    `json:"pidns,omitempty"`
 	TimeNS     *uint64    `json:"timens,omitempty"`
 	File       *proofFile `json:"file"`
@@ -106,7 +107,8 @@ func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Fi
 		Label: opts.Label, created: now,
 		Proof: &proof{
 			OS: host.OS, Boot: known(host.Boot.ID), Start: string(known(self.Start)),
-			PIDFD: nonZero(known(self.PIDFD)), PIDNS: nonZero(known(host.Namespaces.PID)),
+			PIDFD: nonZero(known(self.PIDFD)), Serial: nonZero(known(self.Serial)),
+			PIDNS:  nonZero(known(host.Namespaces.PID)),
 			TimeNS: nonZero(known(host.Namespaces.Time)),
 			File:   &proofFile{file.FS, file.ID, ptr(file.Inode)},
 			FS:     known(fs.Type), Local: ptr(fs.Local), KernelLock: string(kind),
@@ -142,7 +144,8 @@ func (r *record) identity() identity.Identity {
 	}
 	if p := r.Proof; p != nil {
 		id.OS, id.Boot, id.Start = p.OS, wellFormedBoot(p.OS, p.Boot), probe.Start(p.Start)
-		id.PIDFD, id.PIDNS, id.TimeNS = or0(p.PIDFD), or0(p.PIDNS), or0(p.TimeNS)
+		id.PIDFD, id.Serial = or0(p.PIDFD), or0(p.Serial)
+		id.PIDNS, id.TimeNS = or0(p.PIDNS), or0(p.TimeNS)
 	}
 	return id
 }
@@ -150,8 +153,14 @@ func (r *record) identity() identity.Identity {
 // wellFormedBoot returns a recorded boot id, or "" when no kernel of that system can have said it:
 // what is malformed differs from nothing.
 func wellFormedBoot(system, boot string) string {
+	digits := boot
 	switch system {
-	case "linux":
+	case "linux", "freebsd":
+	case "darwin":
+		if boot != strings.ToUpper(boot) {
+			return ""
+		}
+		digits = strings.ToLower(boot)
 	case "windows":
 		if digits, ok := strings.CutPrefix(boot, "boottime:"); !ok ||
 			!probe.Start("filetime:"+digits).Valid() {
@@ -161,7 +170,7 @@ func wellFormedBoot(system, boot string) string {
 	default:
 		return boot
 	}
-	parts := strings.Split(boot, "-")
+	parts := strings.Split(digits, "-")
 	if len(parts) != 5 {
 		return ""
 	}

@@ -43,6 +43,30 @@
 // The facts that are read once (own start, boot id, machine id, namespaces) would be stale in a
 // process that is frozen to disk and restored under another kernel.
 //
+// # macOS
+//
+// Presence, state and start come from the process table (sysctl kern.proc.pid), which shows every
+// process to everybody, zombies included. A number that is not in it is missing when kill(pid, 0)
+// says so as well. p_starttime is the wall time of the fork and is never written again, whatever
+// happens to the clock. p_uniqueid, the exact serial number, needs a system call that Apple does
+// not promise to keep; where it fails, the start decides. Start and serial number that contradict
+// each other prove nothing.
+//
+// The boot id is kern.bootsessionuuid, the machine id is that of gethostuuid(2), which is
+// IOPlatformUUID. A filesystem is local when the kernel mounts it as local (MNT_LOCAL) and its type
+// is known to be. Who has a file open is not asked: only root could know.
+//
+// # FreeBSD, OpenBSD, NetBSD, DragonFly BSD
+//
+// The process table of 64-bit programs, as on macOS. Start values of OpenBSD move with the clock
+// and those of DragonFly BSD may: there are none. Those of FreeBSD are counted from the boot. Only
+// FreeBSD has boot ids (since 13); without, no verdict ever rests on a process. FreeBSD hides
+// processes in jails and by policy: a number is missing only where all settings that do so are
+// known to be off. The machine id is that of /etc/hostid, else of the hardware.
+//
+// Nothing of this and the section before has been run on such a machine where it was written: the
+// decoders are tested with constructed bytes.
+//
 // # Windows
 //
 // A process is judged through a handle, which keeps its number from being given out again:

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +30,7 @@ func (s *linuxSystem) Host() Host {
 		s.spaces = namespaces(proc, err)
 	}
 	h := Host{
-		OS:         runtime.GOOS,
+		OS:         "linux", // also on Android: the rules are those of the kernel
 		Kernel:     s.kernel,
 		Boot:       Boot{ID: s.boot, StartedAt: startedAt(0)},
 		Machine:    s.machine,

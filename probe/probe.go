@@ -71,7 +71,8 @@ func (f Fact[T]) MarshalJSON() ([]byte, error) {
 //
 //	ticks:<n>           Linux: clock ticks (10 ms) since boot, field 22 of /proc/<pid>/stat, as
 //	                    from a time namespace
-//	usec:<sec>.<usec>   macOS: p_starttime of the process table
+//	usec:<sec>.<usec>   macOS, NetBSD: start in the process table, wall time of the fork
+//	uptime:<n>          FreeBSD: microseconds from the boot to the start
 //	filetime:<n>        Windows: creation time, 100 ns units since 1601
 type Start string
 
@@ -171,7 +172,9 @@ type Process struct {
 	Start   Fact[Start]  `json:"start"`   // exact, see Start
 	// Linux ≥ 6.9, 64-bit: inode of its pidfd, unique for the boot
 	PIDFD Fact[uint64] `json:"pidfd"`
-	Name  Fact[string] `json:"name"` // the kernel's short name; display only
+	// macOS: p_uniqueid, a count of the processes of this boot, never given out twice in it
+	Serial Fact[uint64] `json:"serial"`
+	Name   Fact[string] `json:"name"` // the kernel's short name; display only
 	// wall time; moves with clock steps: display and legacy fields only
 	StartedAt Fact[time.Time] `json:"startedAt"`
 }
@@ -203,7 +206,8 @@ type Namespaces struct {
 
 // Host is what this process can say about the kernel that it runs on.
 type Host struct {
-	OS         string       `json:"os"`     // runtime.GOOS
+	// runtime.GOOS, but for those that are another's: linux for Android, darwin for iOS
+	OS         string       `json:"os"`
 	Kernel     Fact[string] `json:"kernel"` // release, display only
 	Boot       Boot         `json:"boot"`
 	Machine    Machine      `json:"machine"`

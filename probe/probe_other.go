@@ -1,4 +1,4 @@
-//go:build !linux && !windows
+//go:build !(linux || darwin || freebsd || openbsd || netbsd || dragonfly || windows)
 
 package probe
 

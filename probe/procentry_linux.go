@@ -112,13 +112,3 @@ func (e procEntry) confirmThread(p *Process) (settled bool) {
 	p.becomeThread(tgid, e.source("status"))
 	return true
 }
-
-// becomeThread says that the number is not the number of a process but of a thread of tgid.
-func (p *Process) becomeThread(tgid int, source string) {
-	why := "a thread of process " + strconv.Itoa(tgid)
-	readings := p.Readings
-	*p = unknownProcess(p.PID, errors.New(why))
-	p.Presence = ThreadOnly
-	p.Readings = readings
-	p.note(source, why)
-}

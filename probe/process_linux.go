@@ -14,8 +14,7 @@ import (
 const maxPID = 4 << 20
 
 var (
-	errNoProcess = errors.New("no such process")
-	errInode32   = fmt.Errorf("inodes of pidfds are cut short in 32-bit programs: %w",
+	errInode32 = fmt.Errorf("inodes of pidfds are cut short in 32-bit programs: %w",
 		errors.ErrUnsupported)
 	errInodeShared = fmt.Errorf("pidfds have no inodes of their own before Linux 6.9: %w",
 		errors.ErrUnsupported)
@@ -228,14 +227,6 @@ func (p *Process) describe(st procStat, source string) {
 	p.Name = Known(st.comm, source)
 	p.StartedAt = startedAt(st.start)
 	p.note(source, word+", threads "+strconv.Itoa(st.threads)+", start "+string(p.Start.Value))
-}
-
-func (p *Process) note(source, said string) {
-	p.Readings = append(p.Readings, Reading{Source: source, Said: said})
-}
-
-func (p *Process) unread(source string, err error) {
-	p.Readings = append(p.Readings, Reading{Source: source, Err: err.Error()})
 }
 
 // said turns an error that is an answer into the words for it.

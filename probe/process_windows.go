@@ -12,8 +12,7 @@ import (
 )
 
 var (
-	errNoProcess = errors.New("no such process")
-	errNumber    = errors.New("not a valid process number")
+	errNumber = errors.New("not a valid process number")
 	// The kernel drops the two lowest bits of a number when it looks for the process: 5 would be
 	// answered with the facts of 4.
 	errRounded = errors.New("process numbers are multiples of 4 on Windows")
@@ -250,12 +249,4 @@ func imageName(h processHandle) Fact[string] {
 		}
 	}
 	return Unknown[string](source, err)
-}
-
-func (p *Process) note(source, said string) {
-	p.Readings = append(p.Readings, Reading{Source: source, Said: said})
-}
-
-func (p *Process) unread(source string, err error) {
-	p.Readings = append(p.Readings, Reading{Source: source, Err: err.Error()})
 }

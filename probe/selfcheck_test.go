@@ -93,6 +93,128 @@ func TestSelfCheckLies(t *testing.T) {
 	}
 }
 
+// What other systems are checked for, on scripted ones that lie in one thing each.
+func TestSelfCheckOthers(t *testing.T) {
+	for _, os := range []string{"freebsd", "openbsd", "netbsd", "dragonfly"} {
+		if err := probe.SelfCheck(probetest.NewBSD(os)); err != nil {
+			t.Errorf("%s: %v", os, err)
+		}
+	}
+	if err := probe.SelfCheck(probetest.NewDarwin()); err != nil {
+		t.Error(err)
+	}
+	for _, tt := range othersLies {
+		t.Run(tt.os+" "+tt.want, func(t *testing.T) {
+			s := scriptedAs(tt.os)
+			tt.lie(s)
+			if err := probe.SelfCheck(s); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("want %q, got %v", tt.want, err)
+			}
+		})
+	}
+}
+
+func scriptedAs(os string) *probetest.System {
+	if os == "darwin" {
+		return probetest.NewDarwin()
+	}
+	return probetest.NewBSD(os)
+}
+
+// self makes a lie about the process itself that is the same at every question.
+func self(change func(*probe.Process)) func(*probetest.System) {
+	return func(s *probetest.System) { change(&s.SelfProcess) }
+}
+
+func startIs(start probe.Start) func(*probetest.System) {
+	return self(func(p *probe.Process) { p.Start = probe.Known(start, "scripted") })
+}
+
+func bootIs(id string) func(*probetest.System) {
+	return func(s *probetest.System) { s.HostFacts.Boot.ID = probe.Known(id, "scripted") }
+}
+
+func bootedAt(at time.Time) func(*probetest.System) {
+	return func(s *probetest.System) {
+		s.HostFacts.Boot.StartedAt = probe.Known(at, "scripted")
+	}
+}
+
+// everybody answers for every number with a process that has that presence.
+func everybody(presence probe.Presence) func(*probetest.System) {
+	return func(s *probetest.System) {
+		me := s.SelfProcess
+		s.OnProcess = func(pid int) probe.Process {
+			if pid == me.PID {
+				return me
+			}
+			return probetest.Absent(pid, presence, nil)
+		}
+	}
+}
+
+var othersLies = []struct {
+	os, want string
+	lie      func(*probetest.System)
+}{
+	{"darwin", "which darwin does not have", startIs("ticks:5000")},
+	{"darwin", "which darwin does not have", startIs("uptime:50000000")},
+	{"darwin", "is said to have started", startIs("usec:1.000000")},
+	{"darwin", "found to be exited", self(func(p *probe.Process) { p.Presence = probe.Exited })},
+	{"darwin", "found to be missing", self(func(p *probe.Process) { p.Presence = probe.Missing })},
+	{"darwin", "has the serial number", func(s *probetest.System) {
+		other := s.SelfProcess
+		other.Serial = probe.Known[uint64](1, "scripted")
+		s.Add(other)
+	}},
+	{"darwin", "has the start", func(s *probetest.System) {
+		other := probetest.DarwinProcess(probetest.SelfPID, time.Minute)
+		other.Serial = s.SelfProcess.Serial
+		s.Add(other)
+	}},
+	{"darwin", "found to be running", everybody(probe.Running)},
+	{"darwin", "found to be exited", everybody(probe.Exited)},
+	{"darwin", "no boot id of darwin", bootIs(strings.ToLower(probetest.BootSession))},
+	{"darwin", "no boot id of darwin", bootIs("00000000-0000-0000-0000-000000000000")},
+	{"darwin", "no boot id of darwin", bootIs("1796020767")},
+	{"darwin", "started in the future", bootedAt(time.Now().Add(time.Hour))},
+	{"darwin", "this process started in the future", self(func(p *probe.Process) {
+		p.StartedAt = probe.Known(time.Now().Add(time.Hour), "scripted")
+	})},
+	{"freebsd", "which freebsd does not have", startIs("usec:1767323095.000000")},
+	{"freebsd", "is said to have started", startIs("uptime:7000000000")},
+	{"freebsd", "no boot id of freebsd", bootIs(probetest.BootSession)},
+	{"freebsd", "found to be running", everybody(probe.Running)},
+	{"openbsd", "which openbsd does not have", startIs("usec:1767323095.000000")},
+	{"openbsd", "no boot id of openbsd", bootIs(probetest.BootID)},
+	{"openbsd", "found to be missing", self(func(p *probe.Process) { p.Presence = probe.Missing })},
+	{"netbsd", "which netbsd does not have", startIs("uptime:50000000")},
+	{"netbsd", "is said to have started", startIs("usec:1767323999.000000")},
+	{"netbsd", "no boot id of netbsd", bootIs(probetest.BootID)},
+	{"dragonfly", "which dragonfly does not have", startIs("ticks:50")},
+	{"dragonfly", "found to be exited", everybody(probe.Exited)},
+}
+
+// A boot id that is another one at every question is a number of something else.
+func TestSelfCheckBootChanges(t *testing.T) {
+	s := &restless{System: probetest.NewDarwin()}
+	if err := probe.SelfCheck(s); err == nil || !strings.Contains(err.Error(), "its boot is") {
+		t.Error(err)
+	}
+}
+
+type restless struct {
+	*probetest.System
+	asked int
+}
+
+func (s *restless) Host() probe.Host {
+	h := s.System.Host()
+	s.asked++
+	h.Boot.ID.Value = h.Boot.ID.Value[:35] + string(rune('0'+s.asked%8))
+	return h
+}
+
 // threadsAreProcesses is what a system says that has only kill(2) to ask, or that takes every
 // number of Windows' one table for a process.
 type threadsAreProcesses struct{ probe.System }

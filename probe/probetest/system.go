@@ -92,6 +92,7 @@ func Process(pid int, ticks uint64) probe.Process {
 		Threads:   probe.Known(1, "scripted"),
 		Start:     probe.Known(probe.Ticks(ticks), "scripted"),
 		PIDFD:     probe.Known(ticks<<22|uint64(pid), "scripted"),
+		Serial:    probe.Unknown[uint64]("scripted", errNotThere),
 		Name:      probe.Known("scripted", "scripted"),
 		StartedAt: probe.Known(started, "scripted"),
 	}
@@ -115,6 +116,7 @@ func Absent(pid int, presence probe.Presence, why error) probe.Process {
 		Threads:   probe.Unknown[int]("scripted", why),
 		Start:     probe.Unknown[probe.Start]("scripted", why),
 		PIDFD:     probe.Unknown[uint64]("scripted", why),
+		Serial:    probe.Unknown[uint64]("scripted", why),
 		Name:      probe.Unknown[string]("scripted", why),
 		StartedAt: probe.Unknown[time.Time]("scripted", why),
 	}

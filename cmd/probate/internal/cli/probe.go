@@ -80,6 +80,7 @@ type processFacts struct {
 	State    string                  `json:"state,omitempty"` // stopped, traced, zombie
 	Start    probe.Fact[probe.Start] `json:"start"`
 	PIDFD    probe.Fact[uint64]      `json:"pidfd"`
+	Serial   probe.Fact[uint64]      `json:"serial"`
 	Name     probe.Fact[string]      `json:"name"`
 	Readings []probe.Reading         `json:"readings,omitempty"`
 	Identity string                  `json:"identity,omitempty"` // text form
@@ -93,6 +94,7 @@ func (a *app) probeProcess(pid int) error {
 		Presence: p.Presence,
 		Start:    p.Start,
 		PIDFD:    p.PIDFD,
+		Serial:   p.Serial,
 		Name:     p.Name,
 	}
 	for _, r := range p.Readings {
@@ -163,6 +165,7 @@ func (a *app) probeHere() error {
 			self.Start,
 		),
 		factRow("pidfd", self.PIDFD),
+		factRow("serial", self.Serial),
 		factRow("started", local(self.StartedAt)),
 		[]string{"identity", me.String()},
 	)
@@ -187,6 +190,7 @@ func processRows(p processFacts) [][]string {
 		rows,
 		factRow("start", p.Start),
 		factRow("pidfd", p.PIDFD),
+		factRow("serial", p.Serial),
 		factRow("name", p.Name),
 	)
 	if p.Identity != "" {
