@@ -9,6 +9,7 @@ import (
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/probe"
 )
 
 // draft is a record that is complete and locked, and not published: a file without a name where
@@ -23,6 +24,14 @@ type draft struct {
 	info    vfs.Info
 	record  *record
 	content []byte
+	self    maker
+}
+
+// maker is the process that made a draft, as probe.Same wants it.
+type maker struct {
+	pid   int
+	start probe.Fact[probe.Start]
+	pidfd probe.Fact[uint64]
 }
 
 // errNeedsName says that a file without a name cannot be given one here.
@@ -65,7 +74,9 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 	if d.info, err = d.file.Stat(); err != nil {
 		return fail("look at the record", err)
 	}
-	d.record = newRecord(p.opts, p.sys, p.fileID(d.info), p.fs, d.kind, token)
+	host, self := probe.Standing(p.sys)
+	d.self = maker{self.PID, self.Start, self.PIDFD}
+	d.record = newRecord(p.opts, host, self, p.fileID(d.info), p.fs, d.kind, token)
 	if d.content, err = d.record.encode(); err != nil {
 		return fail("encode the record", err)
 	}

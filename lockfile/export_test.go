@@ -38,7 +38,8 @@ func (d Decoded) Encode() ([]byte, error) { return d.record.encode() }
 func NewRecord(opts Options, sys probe.System, program string) ([]byte, error) {
 	fs := sys.Filesystem(0)
 	file := identity.FileID{FS: known(fs.Type), ID: known(fs.ID), Inode: 12345}
-	r := newRecord(opts, sys, file, fs, vfs.LockOFD, 7)
+	host, self := probe.Standing(sys)
+	r := newRecord(opts, host, self, file, fs, vfs.LockOFD, 7)
 	if program != "" {
 		r.Program = labelled(program)
 	}

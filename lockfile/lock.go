@@ -21,8 +21,7 @@ type Lock struct {
 	recovered *Recovered
 	saved     string // where a break kept a record that could not be read
 
-	pid   int
-	start probe.Fact[probe.Start]
+	pid int
 
 	flush  func() // stops the flush that is to come
 	ctx    context.Context
@@ -57,7 +56,7 @@ const (
 )
 
 func newLock(p *place, d *draft, token fence.Token, recovered *Recovered) *Lock {
-	l := &Lock{d: d, recovered: recovered, pid: p.in.PID(), start: p.sys.Self().Start}
+	l := &Lock{d: d, recovered: recovered, pid: p.in.PID()}
 	l.tenure = tenure{p: p, token: token, id: leaseID(d.record.Lease), stands: l.stands,
 		mayCommit: l.mayCommit, lost: l.markLost}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
@@ -129,10 +128,11 @@ func (l *Lock) mayCommit() error {
 		)
 	}
 	// A restored copy of this process has its memory and its number, but started anew.
-	now := l.p.sys.Process(l.pid).Start
-	if l.start.Known && now.Known && now.Value != l.start.Value {
-		return l.refuse(fmt.Errorf("%w: it started at %s, this process at %s", ErrNotHolder,
-			l.start.Value, now.Value))
+	made := l.d.self
+	was := probe.Process{PID: made.pid, Start: made.start, PIDFD: made.pidfd}
+	if same := probe.Same(l.p.sys, was); same.Known && !same.Value {
+		return l.refuse(fmt.Errorf("%w: another process acquired it, of which this is a copy",
+			ErrNotHolder))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -84,10 +85,10 @@ func contentID(content []byte, info vfs.Info) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// newRecord describes this process and the file that will carry the record.
-func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Filesystem,
-	kind vfs.LockKind, token fence.Token) *record {
-	in, host, self := opts.process(), sys.Host(), sys.Self()
+// newRecord describes this process, as probe.Standing does, and the file that will carry the record.
+func newRecord(opts Options, host probe.Host, self probe.Process, file identity.FileID,
+	fs probe.Filesystem, kind vfs.LockKind, token fence.Token) *record {
+	in := opts.process()
 	now := in.Now().UTC().Truncate(time.Millisecond)
 	boot := now
 	if host.Boot.StartedAt.Known {
@@ -99,11 +100,10 @@ func newRecord(opts Options, sys probe.System, file identity.FileID, fs probe.Fi
 	}
 	r := &record{
 		V: ptr[int64](recordVersion), Lease: in.newLease(), Owner: in.ownerID(),
-		PID: ptr(
-			int64(self.PID),
-		), ProcessStart: ptr(epochMilli(started)), HostID: recordHostID(host),
+		PID:          ptr(int64(self.PID)),
+		ProcessStart: ptr(epochMilli(started)), HostID: recordHostID(host),
 		BootStart: ptr(epochMilli(boot)), Fence: ptr(int64(token)), CreatedAt: formatTime(now),
-		Program: labelled(programName()), Host: labelled(known(host.Machine.Host)),
+		Program: programName(), Host: labelled(known(host.Machine.Host)),
 		Label: opts.Label, created: now,
 		Proof: &proof{
 			OS: host.OS, Boot: known(host.Boot.ID), Start: string(known(self.Start)),
@@ -223,16 +223,20 @@ func recordHostID(host probe.Host) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func programName() string {
+// programName is what this process calls itself in records.
+var programName = sync.OnceValue(func() string {
 	exe, err := os.Executable()
 	if err != nil {
 		return ""
 	}
-	return filepath.Base(exe)
-}
+	return labelled(filepath.Base(exe))
+})
 
 // labelled makes a name fit for the record: valid UTF-8, no control characters, bounded.
 func labelled(s string) string {
+	if isLabel(s) {
+		return s
+	}
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
 			return '?'
@@ -244,6 +248,16 @@ func labelled(s string) string {
 		s = s[:len(s)-size]
 	}
 	return s
+}
+
+// isLabel reports whether s fits as it is.
+func isLabel(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return len(s) <= maxLabelled
 }
 
 // epochMilli is never negative: a machine without a clock of its own starts in 1970.

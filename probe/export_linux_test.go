@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -59,3 +60,56 @@ const MaxPID = maxPID
 
 // ParseFDInfoMount returns the mount number in an fdinfo text.
 func ParseFDInfoMount(text string) int { return parseFDInfo([]byte(text)).mount }
+
+// ForkedPage forks and returns what the child sees in the page by which s knows its forks: 1 means
+// that the child takes itself for its parent. ok is false where there is no such page here.
+func ForkedPage(s System) (seen byte, ok bool, err error) {
+	l := s.(*linuxSystem)
+	l.standing()
+	page := l.own.page
+	if page == nil {
+		return 0, false, nil
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	pid, errno := forkAndExit(&page[0])
+	if errno != 0 {
+		return 0, true, errno
+	}
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(pid, &status, 0, nil); err != nil {
+		return 0, true, err
+	}
+	return byte(status.ExitStatus()), true, nil
+}
+
+// forkAndExit forks a child that makes no use of the Go runtime: it ends at once with what is at p
+// as its exit code.
+//
+//go:noinline
+//go:norace
+func forkAndExit(p *byte) (pid int, errno unix.Errno) {
+	flags, stack := uintptr(unix.SIGCHLD), uintptr(0)
+	if runtime.GOARCH == "s390x" {
+		flags, stack = stack, flags
+	}
+	r, _, errno := unix.RawSyscall6(unix.SYS_CLONE, flags, stack, 0, 0, 0, 0)
+	if r == 0 && errno == 0 {
+		for {
+			unix.RawSyscall(unix.SYS_EXIT_GROUP, uintptr(*p), 0, 0)
+		}
+	}
+	return int(r), errno
+}
+
+// AsCopy makes s believe that it was restored from a checkpoint of another process.
+func AsCopy(s System) {
+	l := s.(*linuxSystem)
+	l.standing()
+	l.own.inode.Value++
+	l.own.ticks.Value++
+	l.boot.Value = "of another kernel"
+}
+
+// OwnPIDFD returns the descriptor that s keeps on its own process.
+func OwnPIDFD(s System) int { return s.(*linuxSystem).own.pidfd }

@@ -15,29 +15,12 @@ import (
 func (s *linuxSystem) Host() Host {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.kernel.Known {
-		s.kernel = kernelRelease()
-	}
+	s.remember()
 	proc, err := openProcFS()
 	defer proc.close()
-	if !s.boot.Known {
-		s.boot = bootID(proc, err)
-	}
-	if !s.machine.ID.Known {
-		s.machine = machine(machineIDFiles)
-	}
-	if !s.spaces.PID.Known || !s.spaces.Time.Known {
-		s.spaces = namespaces(proc, err)
-	}
-	h := Host{
-		OS:         "linux", // also on Android: the rules are those of the kernel
-		Kernel:     s.kernel,
-		Boot:       Boot{ID: s.boot, StartedAt: startedAt(0)},
-		Machine:    s.machine,
-		Namespaces: s.spaces,
-		ProcFS:     s.wholeProcFS(proc, err),
-	}
-	h.Machine.Host = hostName()
+	s.readHost(proc, err)
+	h := s.host(startedAt(0))
+	h.ProcFS = s.wholeProcFS(proc, err)
 	return h
 }
 
@@ -126,8 +109,13 @@ func parseNamespace(link, kind string) (uint64, bool) {
 // time. The boot is computed from two clocks that are shifted together, anew every time: a
 // remembered one would be wrong after the clock was set.
 func startedAt(ticks uint64) Fact[time.Time] {
-	const source = "clock_gettime(CLOCK_REALTIME, CLOCK_BOOTTIME)"
 	boot, err := bootTime()
+	return atTick(boot, err, ticks)
+}
+
+// atTick is startedAt with the answer of bootTime.
+func atTick(boot time.Time, err error, ticks uint64) Fact[time.Time] {
+	const source = "clock_gettime(CLOCK_REALTIME, CLOCK_BOOTTIME)"
 	if err != nil {
 		return Unknown[time.Time](source, err)
 	}
@@ -147,18 +135,16 @@ func bootTime() (time.Time, error) {
 	var best time.Time
 	bestGap := time.Duration(math.MaxInt64)
 	for range 4 {
-		var before, wall, after unix.Timespec
-		if err := errors.Join(
-			unix.ClockGettime(unix.CLOCK_BOOTTIME, &before),
-			unix.ClockGettime(unix.CLOCK_REALTIME, &wall),
-			unix.ClockGettime(unix.CLOCK_BOOTTIME, &after),
-		); err != nil {
+		var since unix.Timespec
+		before := time.Now()
+		err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &since)
+		gap := time.Since(before) // monotonic, and without a system call
+		if err != nil {
 			return time.Time{}, err
 		}
-		gap := time.Duration(after.Nano() - before.Nano())
 		if gap < bestGap {
 			bestGap = gap
-			best = time.Unix(0, wall.Nano()-before.Nano()-int64(gap/2))
+			best = time.Unix(0, before.UnixNano()+int64(gap/2)-since.Nano())
 		}
 		if gap < 100*time.Microsecond {
 			break

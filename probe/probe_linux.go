@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -19,8 +18,7 @@ type linuxSystem struct {
 	wholeOn atomic.Pointer[mountKey] // the last /proc that turned out to hide nothing
 
 	mu      sync.Mutex // guards what follows
-	start   Fact[Start]
-	pidfd   Fact[uint64]
+	own     own
 	kernel  Fact[string]
 	boot    Fact[string]
 	machine Machine // ID and Legacy
@@ -45,41 +43,23 @@ func newLinuxSystem() *linuxSystem {
 
 // Self implements System.
 func (s *linuxSystem) Self() Process {
-	pid := os.Getpid()
-	p := unknownProcess(pid, nil)
-	p.Presence = Running
-	p.note("getpid()", "this process")
-
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.pidfd.Known {
-		s.pidfd = s.ownPIDFD(pid)
-	}
-	p.PIDFD = s.pidfd
+	s.remember()
+	p := unknownProcess(s.own.pid, nil)
+	p.Presence = Running
+	p.note("getpid()", "this process")
+	p.PIDFD = s.own.inode
 
-	// Never /proc/<getpid>, which is another process where /proc belongs to an outer namespace.
-	const source = "/proc/self/stat"
-	proc, err := openProcFS()
-	var st procStat
-	if err == nil {
-		st, err = readStat(proc.directory, "self/stat")
-		proc.close()
+	st, err := readOwnStat()
+	p.describeOr(st, err, ownStat)
+	switch ticks := s.own.ticks; {
+	case p.Start.Known:
+		s.own.ticks = Known(st.start, ownStat)
+	case ticks.Known: // /proc went away since an earlier call
+		p.Start = Known(Ticks(ticks.Value), ticks.Source)
 	}
-	p.describeOr(st, err, source)
-	if !s.start.Known {
-		s.start = p.Start
-	}
-	p.Start = s.start // also when /proc went away since an earlier call
 	return p
-}
-
-func (s *linuxSystem) ownPIDFD(pid int) Fact[uint64] {
-	fd, err := s.openPIDFD(pid)
-	if err != nil {
-		return Unknown[uint64](pidfdSource(pid), err)
-	}
-	defer unix.Close(fd)
-	return pidfdInode(fd, pid)
 }
 
 func pidfdSource(pid int) string { return "pidfd_open(" + strconv.Itoa(pid) + ")" }

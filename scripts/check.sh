@@ -10,7 +10,7 @@ ACTIONLINT=v1.7.12 # github.com/rhysd/actionlint
 TARGETS=(linux/amd64 linux/386 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
 	openbsd/amd64 netbsd/amd64)
 STEPS=(test selftest gofmt modules vet staticcheck shell workflows release race 386 arches wine examples
-	fuzz mutants contend soak)
+	fuzz mutants bench contend soak)
 
 # First the test command of the README, exactly. Skips are compared in the run under the race
 # detector, which starts the same tests.

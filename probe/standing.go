@@ -1,0 +1,50 @@
+package probe
+
+import "fmt"
+
+// standing is what a System has that can describe its own process at little cost.
+type standing interface {
+	standing() (Host, Process)
+	same(was Process) Fact[bool]
+}
+
+// Standing returns what a record says of the process that writes it. It is Host and Self without
+// what is not needed for that: whether /proc can be trusted, state, threads, name and readings.
+// Facts that cannot change are read once in the life of a process; a fork and a copy that was
+// restored from a checkpoint begin anew. Host name and wall times are read every time.
+func Standing(s System) (Host, Process) {
+	if s, ok := s.(standing); ok {
+		return s.standing()
+	}
+	return s.Host(), s.Self()
+}
+
+// Same reports whether the calling process is the one that was, of an earlier Self or Standing,
+// describes, and neither a fork of it nor a copy that was restored from a checkpoint. It is unknown
+// where nothing that could be read says so.
+//
+// # Linux
+//
+// A page that the kernel clears in a fork (MADV_WIPEONFORK, Linux 4.14) and the inode of the
+// process's own pidfd, which is kept open: one fstat(2). A restored copy has another inode, as it
+// is another process to the kernel. Before Linux 6.9, where pidfds have no inodes of their own, the
+// start value in /proc/self/stat is read.
+func Same(s System, was Process) Fact[bool] {
+	if s, ok := s.(standing); ok {
+		return s.same(was)
+	}
+	return sameStart(was, s.Process(was.PID).Start)
+}
+
+func sameStart(was Process, now Fact[Start]) Fact[bool] {
+	switch {
+	case !was.Start.Known:
+		return Unknown[bool](was.Start.Source, was.Start.Err)
+	case !now.Known:
+		return Unknown[bool](now.Source, now.Err)
+	case was.Start.Value.Kind() != now.Value.Kind():
+		return Unknown[bool](now.Source, fmt.Errorf("%s and %s cannot be compared",
+			was.Start.Value, now.Value))
+	}
+	return Known(was.Start.Value == now.Value, now.Source)
+}
