@@ -17,14 +17,14 @@ import (
 
 // Counter is a Store in one small file. The file is the gate as well: whoever has its kernel lock
 // is inside. It is created once, complete, and after that only written in place; never replaced,
-// never removed. A Counter keeps nothing open between calls and needs no Close; any number of them,
-// in any number of processes, may stand for one file.
+// never removed. A Counter keeps nothing open between calls, but after Keep, and needs no Close; any
+// number of them, in any number of processes, may stand for one file.
 type Counter struct {
 	dir  vfs.Dir // nil: opened for each call by its path
-	at   string  // path of the directory
+	at   string  // path of the directory, where dir is nil
 	name string
-	path string
 	opts Options
+	kept kept
 
 	// the highest number that was read inside the gate or raised here
 	seen    atomic.Uint64
@@ -45,6 +45,8 @@ type Options struct {
 	Mode fs.FileMode
 	// UID and GID own a new file. -1 leaves them as they come.
 	UID, GID int
+	// Inherit says all three when a file is to be made. Nil: the fields.
+	Inherit func() (mode fs.FileMode, uid, gid int)
 	// Repaired is told, inside the gate, that a damaged file was repaired, or that a missing one
 	// was created with a number above 0: what was there, and the number now.
 	Repaired func(was string, now Token)
@@ -77,27 +79,40 @@ func Open(path string) (*Counter, error) {
 		return nil, fail("open", path, err)
 	}
 	c := New(nil, name, Options{UID: -1, GID: -1})
-	c.at, c.path = dir, filepath.Join(dir, name)
+	c.at = dir
 	return c, nil
 }
 
 // New returns the counter in the file name in dir, which stays the caller's and must stay open
 // while the counter is used.
 func New(dir vfs.Dir, name string, opts Options) *Counter {
-	c := &Counter{dir: dir, name: name, opts: opts, slot: make(chan struct{}, 1)}
-	if dir != nil {
-		c.at, c.path = dir.Path(), filepath.Join(dir.Path(), name)
+	c := &Counter{dir: dir, name: name, opts: opts}
+	if opts.WithoutKernelLock {
+		c.slot = make(chan struct{}, 1)
 	}
 	return c
 }
 
 // Path returns the path of the file.
-func (c *Counter) Path() string { return c.path }
+func (c *Counter) Path() string {
+	if c.dir != nil {
+		return filepath.Join(c.dir.Path(), c.name)
+	}
+	return filepath.Join(c.at, c.name)
+}
+
+// fail is fail with the path of the file.
+func (c *Counter) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fail(op, c.Path(), err)
+}
 
 // Guard is explained at Store. It also fails, with ErrGateLost, when the gate did not exclude
 // everybody until fn had ended: fn was run, but others may have been inside.
 func (c *Counter) Guard(ctx context.Context, token Token, fn func() error) error {
-	return guard(ctx, c, c.path, token, fn, func(g Gate) error { return g.(*fileGate).still() })
+	return guard(ctx, c, c.Path(), token, fn, func(g Gate) error { return g.(*fileGate).still() })
 }
 
 // Current is explained at Store. It changes nothing. A missing file is at Options.Floor or 0, but
@@ -118,7 +133,7 @@ func (c *Counter) Current() (Token, error) {
 			f.Close()
 			if err == nil {
 				t, err := c.judge(b, seen)
-				return t, fail("read", c.path, err)
+				return t, c.fail("read", err)
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) {
@@ -128,12 +143,22 @@ func (c *Counter) Current() (Token, error) {
 			break
 		}
 	}
-	return 0, fail("read", c.path, notRegular(err))
+	return 0, c.fail("read", notRegular(err))
 }
 
 // TryHold is explained at Store.
 func (c *Counter) TryHold() (Gate, error) {
-	g, err := c.try()
+	g, err := c.try(true)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// TryEnter is TryHold for who does not need the number: it is not looked at, and one that is
+// damaged is left for others to repair.
+func (c *Counter) TryEnter() (Gate, error) {
+	g, err := c.try(false)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +169,10 @@ func (c *Counter) TryHold() (Gate, error) {
 func (c *Counter) Hold(ctx context.Context) (Gate, error) {
 	const shortest, longest = 50 * time.Microsecond, 5 * time.Millisecond
 	if ctx.Err() != nil {
-		return nil, fail("take the gate of", c.path, context.Cause(ctx))
+		return nil, c.fail("take the gate of", context.Cause(ctx))
 	}
 	for pause := shortest; ; pause = min(2*pause, longest) {
-		g, err := c.try()
+		g, err := c.try(true)
 		if err == nil {
 			return g, nil
 		}
@@ -155,7 +180,7 @@ func (c *Counter) Hold(ctx context.Context) (Gate, error) {
 			return nil, err
 		}
 		if err := c.pause(ctx, pause/2+rand.N(pause)); err != nil {
-			return nil, fail("wait for the gate of", c.path, fmt.Errorf("%w: %w", ErrGateBusy, err))
+			return nil, c.fail("wait for the gate of", fmt.Errorf("%w: %w", ErrGateBusy, err))
 		}
 	}
 }
@@ -185,13 +210,14 @@ func (c *Counter) openDir() (dir vfs.Dir, done func(), err error) {
 	}
 	dir, err = vfs.OS().OpenDir(c.at)
 	if err != nil {
-		return nil, nil, fail("open the directory of", c.path, err)
+		return nil, nil, c.fail("open the directory of", err)
 	}
 	return dir, func() { dir.Close() }, nil
 }
 
-// try takes the gate, or says at once why not.
-func (c *Counter) try() (_ *fileGate, err error) {
+// try takes the gate, or says at once why not. number says that the number is looked at, and
+// repaired where that is needed.
+func (c *Counter) try(number bool) (_ *fileGate, err error) {
 	if c.opts.WithoutKernelLock {
 		select {
 		case c.slot <- struct{}{}:
@@ -201,7 +227,7 @@ func (c *Counter) try() (_ *fileGate, err error) {
 				}
 			}()
 		default:
-			return nil, fail("lock", c.path, ErrGateBusy)
+			return nil, c.fail("lock", ErrGateBusy)
 		}
 	}
 	dir, done, err := c.openDir()
@@ -236,7 +262,7 @@ func (c *Counter) try() (_ *fileGate, err error) {
 		if g == nil { // somebody else made it
 			continue
 		}
-		if err = g.still(); err == nil {
+		if err = g.still(); err == nil && (number || created) {
 			err = g.settle(created)
 		}
 		if err == nil {
@@ -245,30 +271,32 @@ func (c *Counter) try() (_ *fileGate, err error) {
 		}
 		// Locks are on files. One that is not at the name any more is nobody's gate.
 		lost := errors.Is(err, ErrGateLost)
+		g.stale = lost
 		if e := g.close(); e != nil || !lost {
-			return nil, errors.Join(err, fail("release", c.path, e))
+			return nil, errors.Join(err, c.fail("release", e))
 		}
 	}
-	return nil, fail("lock", c.path, fmt.Errorf("given up after %d tries: %w", attempts, last))
+	return nil, c.fail("lock", fmt.Errorf("given up after %d tries: %w", attempts, last))
 }
 
 // lockFile opens and locks the file at the name.
 func (c *Counter) lockFile(dir vfs.Dir) (_ *fileGate, err error) {
-	f, err := dir.Open(c.name, vfs.ReadWrite)
-	if err != nil {
-		return nil, fail("open", c.path, notRegular(err))
+	g := &fileGate{c: c, dir: dir}
+	if g.f, g.info = c.kept.borrow(); g.f == nil {
+		if g.f, err = dir.Open(c.name, vfs.ReadWrite); err != nil {
+			return nil, c.fail("open", notRegular(err))
+		}
+		if g.info, err = vfs.Opened(g.f); err != nil {
+			g.f.Close()
+			return nil, c.fail("look at", err)
+		}
 	}
-	g := &fileGate{c: c, dir: dir, f: f}
-	if ok, err := c.lock(f); !ok {
-		f.Close()
+	if ok, err := c.lock(g.f); !ok {
+		c.kept.giveBack(g.f, g.info)
 		if err == nil {
 			err = ErrGateBusy
 		}
-		return nil, fail("lock", c.path, err)
-	}
-	if g.info, err = f.Stat(); err != nil {
-		g.close()
-		return nil, fail("look at", c.path, err)
+		return nil, c.fail("lock", err)
 	}
 	return g, nil
 }
@@ -293,7 +321,7 @@ func (c *Counter) floor() (Token, error) {
 			err = ErrTooLarge
 		}
 		if err != nil {
-			return 0, fail("find the last number of", c.path, err)
+			return 0, c.fail("find the last number of", err)
 		}
 		t = max(t, floor)
 	}

@@ -28,7 +28,7 @@ func (c *Counter) create(dir vfs.Dir) (*fileGate, error) {
 		f.Close()
 	}
 	if err != nil || f == nil {
-		return nil, fail("create", c.path, err)
+		return nil, c.fail("create", err)
 	}
 	g := &fileGate{c: c, dir: dir, f: f}
 	if g.info, err = f.Stat(); err == nil {
@@ -36,7 +36,7 @@ func (c *Counter) create(dir vfs.Dir) (*fileGate, error) {
 	}
 	if err != nil {
 		g.close()
-		return nil, fail("create", c.path, err)
+		return nil, c.fail("create", err)
 	}
 	return g, nil
 }
@@ -160,14 +160,13 @@ func (c *Counter) createInPlace(dir vfs.Dir, start Token) (vfs.File, error) {
 
 // fill makes a new file complete and durable.
 func (c *Counter) fill(f vfs.File, start Token) error {
-	if c.opts.UID != -1 || c.opts.GID != -1 {
+	if _, uid, gid := c.owner(); uid != -1 || gid != -1 {
 		info, err := f.Stat()
 		if err != nil {
 			return err
 		}
-		if c.opts.UID != -1 && c.opts.UID != info.UID ||
-			c.opts.GID != -1 && c.opts.GID != info.GID {
-			if err := f.Chown(c.opts.UID, c.opts.GID); err != nil && !vfs.NotOurs(err) {
+		if uid != -1 && uid != info.UID || gid != -1 && gid != info.GID {
+			if err := f.Chown(uid, gid); err != nil && !vfs.NotOurs(err) {
 				return err
 			}
 		}
@@ -179,10 +178,20 @@ func (c *Counter) fill(f vfs.File, start Token) error {
 }
 
 func (c *Counter) mode() fs.FileMode {
-	if c.opts.Mode == 0 {
-		return 0o600
+	mode, _, _ := c.owner()
+	return mode
+}
+
+// owner returns what a new file gets.
+func (c *Counter) owner() (mode fs.FileMode, uid, gid int) {
+	mode, uid, gid = c.opts.Mode, c.opts.UID, c.opts.GID
+	if c.opts.Inherit != nil {
+		mode, uid, gid = c.opts.Inherit()
 	}
-	return c.opts.Mode
+	if mode == 0 {
+		mode = 0o600
+	}
+	return mode, uid, gid
 }
 
 func (c *Counter) tempName() string {

@@ -16,6 +16,9 @@ type fileGate struct {
 	done func() // lets dir go
 	f    vfs.File
 	info vfs.Info // of f
+	size int64    // of the file at the name, when it was last looked at
+
+	stale bool // f is not the file at the name any more
 
 	mu       sync.Mutex
 	released bool
@@ -26,10 +29,11 @@ func (g *fileGate) still() error {
 	info, err := g.dir.Stat(g.c.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.SameFile(g.info):
-		return fail("keep the gate of", g.c.path, ErrGateLost)
+		return g.c.fail("keep the gate of", ErrGateLost)
 	case err != nil:
-		return fail("look at", g.c.path, err)
+		return g.c.fail("look at", err)
 	}
+	g.size = info.Size
 	return nil
 }
 
@@ -37,9 +41,9 @@ func (g *fileGate) still() error {
 // created says that this attempt made the file, from a floor that it asked for outside of any gate.
 func (g *fileGate) settle(created bool) error {
 	c := g.c
-	b, err := readAll(g.f)
+	b, err := readSized(g.f, g.size)
 	if err != nil {
-		return fail("read", c.path, err)
+		return g.c.fail("read", err)
 	}
 	t, damage := c.judge(b, Token(c.seen.Load()))
 	if damage == nil && !created {
@@ -47,7 +51,7 @@ func (g *fileGate) settle(created bool) error {
 		return nil
 	}
 	if damage != nil && c.opts.Floor == nil {
-		return fail("read", c.path, damage) // nobody knows what it was
+		return g.c.fail("read", damage) // nobody knows what it was
 	}
 	floor, err := c.floor()
 	if err != nil {
@@ -57,14 +61,14 @@ func (g *fileGate) settle(created bool) error {
 	switch {
 	case damage != nil:
 		if was, err = g.repairable(b, damage); err != nil {
-			return fail("repair", c.path, err)
+			return g.c.fail("repair", err)
 		}
 	case t >= floor:
 		floor = t // as created: nothing to write
 	}
 	if damage != nil || floor > t {
 		if err := g.write(floor); err != nil {
-			return fail("repair", c.path, err)
+			return g.c.fail("repair", err)
 		}
 	}
 	c.saw(floor)
@@ -115,18 +119,18 @@ func (g *fileGate) Current() (Token, error) {
 
 func (g *fileGate) current(op string) (Token, error) {
 	if g.released {
-		return 0, fail(op, g.c.path, ErrReleased)
+		return 0, g.c.fail(op, ErrReleased)
 	}
 	if err := g.still(); err != nil {
 		return 0, err
 	}
-	b, err := readAll(g.f)
+	b, err := readSized(g.f, g.size)
 	if err != nil {
-		return 0, fail("read", g.c.path, err)
+		return 0, g.c.fail("read", err)
 	}
 	t, err := g.c.judge(b, Token(g.c.seen.Load()))
 	if err != nil {
-		return 0, fail("read", g.c.path, err)
+		return 0, g.c.fail("read", err)
 	}
 	g.c.saw(t)
 	return t, nil
@@ -139,15 +143,15 @@ func (g *fileGate) Raise(to Token) error {
 	if err != nil {
 		return err
 	}
-	if err := raisable(g.c.path, current, to); err != nil {
+	if err := raisable(g.c.Path(), current, to); err != nil {
 		return err
 	}
 	if err := g.write(to); err != nil {
-		return fail("raise", g.c.path, err)
+		return g.c.fail("raise", err)
 	}
 	// Once for each file: whoever created it may have died before the name was on disk.
 	if err := g.c.flushName(g.dir, g.info); err != nil {
-		return fail("raise", g.c.path, err)
+		return g.c.fail("raise", err)
 	}
 	if err := g.still(); err != nil {
 		return err
@@ -160,7 +164,7 @@ func (g *fileGate) Release() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.released {
-		return fail("release", g.c.path, ErrReleased)
+		return g.c.fail("release", ErrReleased)
 	}
 	g.released = true
 	err := g.close()
@@ -168,7 +172,7 @@ func (g *fileGate) Release() error {
 	if g.c.opts.WithoutKernelLock {
 		<-g.c.slot
 	}
-	return fail("release", g.c.path, err)
+	return g.c.fail("release", err)
 }
 
 // close unlocks and closes the file. Unlocked by hand, as a child that was forked meanwhile may
@@ -178,5 +182,8 @@ func (g *fileGate) close() error {
 	if errors.Is(err, errors.ErrUnsupported) && g.c.opts.WithoutKernelLock {
 		err = nil
 	}
-	return errors.Join(err, g.f.Close())
+	if err != nil || g.stale {
+		return errors.Join(err, g.f.Close(), g.c.kept.forget(g.f))
+	}
+	return g.c.kept.giveBack(g.f, g.info)
 }

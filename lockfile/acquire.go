@@ -59,7 +59,6 @@ func acquire(ctx context.Context, path string, opts Options, wait bool) (*Lock, 
 
 // acquire looks until the lock is ours, or refused.
 func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
-	p.sweepOnce()
 	pause, unknown, races, told := pause{in: p.in, most: longestPause}, 0, 0, ""
 	for {
 		s, err := p.look()
@@ -67,6 +66,9 @@ func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 			return nil, p.failed(opAcquire, "look at the record", p.lockName(), err)
 		}
 		var lock *Lock
+		if !s.free() {
+			p.sweepOnce()
+		}
 		switch s.finding.Verdict {
 		case identity.Free:
 			lock, err = p.acquireFree(ctx, wait)

@@ -71,7 +71,7 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 	case err != nil:
 		return fail("take the kernel lock of the record", err)
 	}
-	if d.info, err = d.file.Stat(); err != nil {
+	if d.info, err = vfs.Opened(d.file); err != nil {
 		return fail("look at the record", err)
 	}
 	host, self := probe.Standing(p.sys)

@@ -23,7 +23,7 @@ type Lock struct {
 
 	pid int
 
-	flush  func() // stops the flush that is to come
+	settle func() // stops what is to happen when the tenure has lasted a while
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -49,8 +49,9 @@ type Breach struct {
 }
 
 const (
-	// flushAfter is how long a tenure lasts before its record is worth a flush.
-	flushAfter = 5 * time.Millisecond
+	// settleAfter is how long a tenure lasts before its record is worth a flush, and before the
+	// descriptors are worth closing that only its end needs again.
+	settleAfter = 5 * time.Millisecond
 	// watchPause is the time between two looks at a lock whose context somebody waits for.
 	watchPause = 200 * time.Millisecond
 )
@@ -119,6 +120,9 @@ func (l *Lock) mayCommit() error {
 	l.mu.Lock()
 	ended := l.ended
 	l.mu.Unlock()
+	if ended == ErrReleased {
+		return &Error{Op: "use", Path: l.p.state(), Err: ErrReleased}
+	}
 	if ended != nil {
 		return ended
 	}
@@ -182,6 +186,8 @@ func (l *Lock) Release() error {
 	if err := l.mayCommit(); errors.Is(err, ErrNotHolder) {
 		return err
 	}
+	l.p.enter()
+	defer l.p.leave()
 	gate, done, err := l.p.holdGateSpared(op)
 	if err != nil {
 		return err
@@ -253,9 +259,9 @@ func (l *Lock) removeCopy() {
 // end gives back what a held lock keeps.
 func (l *Lock) end() {
 	l.mu.Lock()
-	l.ended = &Error{Op: "use", Path: l.p.state(), Err: ErrReleased}
-	if l.flush != nil {
-		l.flush()
+	l.ended = ErrReleased
+	if l.settle != nil {
+		l.settle()
 	}
 	l.mu.Unlock()
 	l.cancel(ErrReleased)
@@ -289,7 +295,7 @@ func (l *Lock) withdraw(wait bool) error {
 func (l *Lock) withdrawLater() {
 	l.p.kept = true
 	l.p.in.Go(func() {
-		defer l.p.dir.Close()
+		defer l.p.shut()
 		pause := pause{in: l.p.in, most: time.Second}
 		for told := false; ; told = true {
 			_ = pause.wait(context.Background())
@@ -311,15 +317,19 @@ func (l *Lock) withdrawLater() {
 	})
 }
 
-// flushLater flushes the record once the tenure has lasted a while. A torn record after a power cut
-// is a nuisance, not a danger, so that short tenures need not pay for it.
-func (l *Lock) flushLater() {
-	if l.p.opts.Durability != FlushLater || !l.p.fs.Local {
-		return
-	}
+// settleLater flushes the record once the tenure has lasted a while: a torn record after a power cut
+// is a nuisance, not a danger, so that short tenures need not pay for it. From then on an idle lock
+// keeps one descriptor.
+func (l *Lock) settleLater() {
+	flush := l.p.opts.Durability == FlushLater && l.p.fs.Local
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flush = l.p.in.Later(flushAfter, func() { _ = l.d.file.Sync() })
+	l.settle = l.p.in.Later(settleAfter, func() {
+		if flush {
+			_ = l.d.file.Sync()
+		}
+		l.p.rest(l.d.file)
+	})
 }
 
 // Names of the environment variables that a command below a lock gets.

@@ -93,7 +93,7 @@ func (p *place) read() (sighting, error) {
 		return unusable(identity.RecordUnreadable, err)
 	}
 	defer f.Close()
-	if s.info, err = f.Stat(); isErrno(err, errStale) {
+	if s.info, err = vfs.Opened(f); isErrno(err, errStale) {
 		return s, errReplaced
 	} else if err != nil {
 		return unusable(identity.RecordUnreadable, err)

@@ -136,19 +136,22 @@ func (o Options) validate() error {
 			uint32(o.Mode),
 		)
 	}
-	if y := o.ExpectedUntil.UTC().Year(); !o.ExpectedUntil.IsZero() && (y < 1 || y > 9999) {
+	if y := o.ExpectedUntil.UTC().Year(); y < 1 || y > 9999 {
 		return fmt.Errorf("Options.ExpectedUntil is in the year %d, which a record cannot hold", y)
 	}
 	if o.GateWait < 0 {
 		return fmt.Errorf("Options.GateWait %v is negative", o.GateWait)
 	}
-	for name, v := range map[string][2]int{
-		"Recovery":         {int(o.Recovery), int(RecoverNever)},
-		"SharedFilesystem": {int(o.SharedFilesystem), int(SharedSameBoot)},
-		"Durability":       {int(o.Durability), int(FlushNever)},
+	for _, v := range [...]struct {
+		name       string
+		value, max int
+	}{
+		{"Recovery", int(o.Recovery), int(RecoverNever)},
+		{"SharedFilesystem", int(o.SharedFilesystem), int(SharedSameBoot)},
+		{"Durability", int(o.Durability), int(FlushNever)},
 	} {
-		if v[0] < 0 || v[0] > v[1] {
-			return fmt.Errorf("the value %d of Options.%s means nothing", v[0], name)
+		if v.value < 0 || v.value > v.max {
+			return fmt.Errorf("the value %d of Options.%s means nothing", v.value, v.name)
 		}
 	}
 	return nil

@@ -38,15 +38,24 @@ type place struct {
 	sys     probe.System
 	dir     vfs.Dir
 	base    string // name of the state
+	lock    string // name of the record
 	fs      probe.Filesystem
 	counter *fence.Counter
 	kept    bool // by a goroutine that withdraws a record
+	idle    idle
 }
 
 // openPlace resolves a state path and opens its directory. Nothing is created.
 func openPlace(op, path string, opts Options) (*place, error) {
 	if err := opts.validate(); err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "check the options", Err: err}
+	}
+	if dir, base, ok := vfs.OpenParent(opts.fileSystem(), path); ok {
+		if err := checkName(op, path, base); err != nil {
+			_ = dir.Close()
+			return nil, err
+		}
+		return newPlace(dir, base, opts), nil
 	}
 	dirname, base, err := opts.fileSystem().Resolve(path)
 	if err != nil {
@@ -58,40 +67,51 @@ func openPlace(op, path string, opts Options) (*place, error) {
 
 // openPlaceAt is openPlace for a path that is resolved. path is the one to speak of.
 func openPlaceAt(op, path, dirname, base string, opts Options) (*place, error) {
-	if n := len(base) + longestSuffix; n > nameMax {
-		return nil, &Error{
-			Op:   op,
-			Path: path,
-			Step: "check the name",
-			Next: "choose a shorter name",
-			Err: fmt.Errorf(
-				"%w: the files beside it would have names of %d bytes, at most %d are possible",
-				errNameTooLong,
-				n,
-				nameMax,
-			),
-		}
+	if err := checkName(op, path, base); err != nil {
+		return nil, err
 	}
 	dir, err := opts.fileSystem().OpenDir(dirname)
 	if err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "open the directory", Err: err,
 			Next: advice(err, dirname)}
 	}
-	p := &place{opts: opts, in: opts.process(), sys: opts.system(), dir: dir, base: base}
+	return newPlace(dir, base, opts), nil
+}
+
+// checkName refuses names of states that leave no room for the names beside them.
+func checkName(op, path, base string) error {
+	n := len(base) + longestSuffix
+	if n <= nameMax {
+		return nil
+	}
+	return &Error{Op: op, Path: path, Step: "check the name", Next: "choose a shorter name",
+		Err: fmt.Errorf(
+			"%w: the files beside it would have names of %d bytes, at most %d are possible",
+			errNameTooLong, n, nameMax)}
+}
+
+func newPlace(dir vfs.Dir, base string, opts Options) *place {
+	p := &place{opts: opts, in: opts.process(), sys: opts.system(), dir: dir, base: base,
+		lock: base + lockSuffix}
 	p.fs = p.sys.Filesystem(dir.Handle())
 	p.counter = fence.New(dir, p.fenceName(), p.fenceOptions())
-	return p, nil
+	return p
 }
 
 // close gives the directory back, unless a record is still to be withdrawn from it.
 func (p *place) close() {
 	if !p.kept {
-		_ = p.dir.Close()
+		p.shut()
 	}
 }
 
+func (p *place) shut() {
+	_ = p.counter.Rest()
+	_ = p.dir.Close()
+}
+
 func (p *place) state() string      { return p.path(p.base) }
-func (p *place) lockName() string   { return p.base + lockSuffix }
+func (p *place) lockName() string   { return p.lock }
 func (p *place) fenceName() string  { return p.base + fenceSuffix }
 func (p *place) logName() string    { return p.base + logSuffix }
 func (p *place) oldLogName() string { return p.base + oldLogSuffix }
@@ -144,9 +164,8 @@ func (p *place) failed(op, step, name string, err error) error {
 // fenceOptions make the fence one of the files beside the state: its owner and mode follow the
 // state's, so that a lock once taken by root does not lock the owner of the data out.
 func (p *place) fenceOptions() fence.Options {
-	mode, uid, gid := p.inherited()
 	return fence.Options{
-		Mode: mode, UID: uid, GID: gid,
+		Inherit:           p.inherited,
 		Floor:             p.fenceFloor,
 		TempName:          p.tempName,
 		WithoutKernelLock: p.opts.WithoutKernelLock,
@@ -209,6 +228,15 @@ func (p *place) fileID(info vfs.Info) identity.FileID {
 // holdGate takes the gate: the kernel lock of the fence, which excludes every takeover, break,
 // commit and release of others. It waits no longer than Options.GateWait and the context.
 func (p *place) holdGate(ctx context.Context, op string) (fence.Gate, error) {
+	if ctx.Err() == nil { // most of the time it is free
+		gate, err := p.counter.TryHold()
+		if err == nil {
+			return gate, nil
+		}
+		if !errors.Is(err, ErrGateBusy) {
+			return nil, p.gateFailed(op, err)
+		}
+	}
 	bounded, cancel := context.WithTimeoutCause(ctx, p.opts.gateWait(),
 		fmt.Errorf("it was held for %v", p.opts.gateWait()))
 	defer cancel()

@@ -13,19 +13,19 @@ func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
 	if p.opts.FreshToken {
 		return p.acquireFresh(ctx, wait)
 	}
-	token, err := p.openFence(ctx, wait)
+	seen, err := p.openFence(ctx, wait)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := p.publish(token, func(l *Lock) error { return l.withdraw(wait) })
+	lock, err := p.publish(seen.token, func(l *Lock) error { return l.withdraw(wait) })
 	if err != nil {
 		return nil, err
 	}
 	// The counter moves only under a takeover or break. One that went on while this record was
 	// being published may have thought this lock's name free: begin again.
-	now, err := p.counter.Current()
-	if err == nil && now == token {
-		lock.flushLater()
+	same, err := p.unmoved(seen)
+	if err == nil && same {
+		lock.settleLater()
 		return lock, nil
 	}
 	if e := lock.withdraw(wait); e != nil {
@@ -35,6 +35,22 @@ func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
 		return nil, p.failed(opAcquire, "read the fence again", p.fenceName(), err)
 	}
 	return nil, errMoved
+}
+
+// counted is what the counter said before a record was published.
+type counted struct {
+	token   fence.Token
+	reading *fence.Reading // nil: it was read inside the gate
+}
+
+// unmoved reports that the counter is what it was. One look before and one after are enough, also
+// where a look may meet a write half-way: they only agree on a number that was there.
+func (p *place) unmoved(seen counted) (bool, error) {
+	if seen.reading != nil {
+		return seen.reading.Confirm()
+	}
+	now, err := p.counter.Current()
+	return now == seen.token, err
 }
 
 // acquireFresh is acquireFree with a number of its own for this tenure: in one hold of the gate the
@@ -64,7 +80,7 @@ func (p *place) acquireFresh(ctx context.Context, wait bool) (*Lock, error) {
 		err = errors.Join(err, withdraw(lock))
 		return nil, p.failed(opAcquire, "raise the fence", p.fenceName(), err)
 	}
-	lock.flushLater()
+	lock.settleLater()
 	return lock, nil
 }
 
@@ -107,26 +123,38 @@ func (p *place) publishDraft(
 
 // openFence reads the counter. One that is missing or damaged is made or repaired under the gate,
 // and so is one that is below the recovery log when this process reads it for the first time:
-// somebody put an old file back.
-func (p *place) openFence(ctx context.Context, wait bool) (fence.Token, error) {
-	info, err := p.dir.Stat(p.fenceName())
-	if err == nil && info.Mode.IsRegular() {
-		token, err := p.counter.Current()
-		switch {
-		case err == nil && !p.in.firstRead(info.Device, info.Inode):
-			return token, nil
-		case err == nil:
-			logged, err := p.lastLoggedFence()
-			if err != nil {
-				return 0, p.failed(opAcquire, "read the recovery log", p.logName(), err)
-			}
-			if logged <= token {
-				return token, nil
-			}
-		case !errors.Is(err, fence.ErrDamaged) && !errors.Is(err, fs.ErrNotExist):
-			return 0, p.failed(opAcquire, "read the fence", p.fenceName(), err)
+// somebody put an old file back. The first time is also when what crashed processes left is swept.
+func (p *place) openFence(ctx context.Context, wait bool) (counted, error) {
+	p.counter.Keep()
+	r, err := p.counter.Glance()
+	switch {
+	case err == nil:
+		if !p.in.firstRead(r.File.Device, r.File.Inode) {
+			return counted{r.Token, &r}, nil
 		}
+		p.sweepOnce()
+		token, err := p.counter.Current()
+		if err != nil {
+			break
+		}
+		logged, err := p.lastLoggedFence()
+		if err != nil {
+			return counted{}, p.failed(opAcquire, "read the recovery log", p.logName(), err)
+		}
+		if logged <= token {
+			return counted{token: token}, nil
+		}
+	case !errors.Is(err, fence.ErrDamaged) && !errors.Is(err, fs.ErrNotExist):
+		return counted{}, p.failed(opAcquire, "read the fence", p.fenceName(), err)
+	default:
+		p.sweepOnce()
 	}
+	token, err := p.repairFence(ctx, wait)
+	return counted{token: token}, err
+}
+
+// repairFence makes or repairs the counter, under the gate.
+func (p *place) repairFence(ctx context.Context, wait bool) (fence.Token, error) {
 	gate, err := p.gate(ctx, opAcquire, wait)
 	if err != nil {
 		return 0, err

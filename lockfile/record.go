@@ -1,10 +1,8 @@
 package lockfile
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -118,22 +116,6 @@ func newRecord(opts Options, host probe.Host, self probe.Process, file identity.
 		r.ExpectedUntil = formatTime(opts.ExpectedUntil)
 	}
 	return r
-}
-
-// encode returns the bytes of the record, which are shorter than peers allow.
-func (r *record) encode() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return nil, err
-	}
-	out := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	if len(out) >= maxWritten {
-		return nil, fmt.Errorf("the record would have %d bytes, at most %d are allowed: "+
-			"choose a shorter Options.Label", len(out), maxWritten-1)
-	}
-	return out, nil
 }
 
 // identity returns who the record names.

@@ -2,6 +2,7 @@ package lockfile
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -11,11 +12,11 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// spare is one descriptor kept in reserve for the whole process: who has used up all others must
-// still be able to release, which needs the gate open.
+// spare is two descriptors kept in reserve for the whole process: who has used up all others must
+// still be able to release, which needs the directory and the gate open.
 type spare struct {
 	sync.Mutex
-	dir     vfs.Dir
+	dirs    [2]vfs.Dir
 	started bool // the runtime has its descriptors
 }
 
@@ -31,7 +32,7 @@ func (in *process) keepSpare() error {
 	spare.Lock()
 	defer spare.Unlock()
 	if !spare.started {
-		const needed = 3 // the runtime's poller and its event descriptor, and one to work with
+		const needed = 4 // the runtime's poller and its event descriptor, and two to work with
 		var held [needed]vfs.Dir
 		var err error
 		for i := range held {
@@ -50,9 +51,7 @@ func (in *process) keepSpare() error {
 		time.AfterFunc(time.Hour, func() {}).Stop()
 		spare.started = true
 	}
-	if spare.dir == nil {
-		spare.open()
-	}
+	spare.open()
 	return nil
 }
 
@@ -74,25 +73,49 @@ func openPlaceToChange(op, path string, opts Options) (*place, error) {
 // worked. Through vfs, for package os would start the runtime's poller, which ends the program when
 // it gets no descriptor of its own.
 func (s *spare) open() {
-	if dir, err := vfs.OS().OpenDir(string(filepath.Separator)); err == nil {
-		s.dir = dir
+	for i := range s.dirs {
+		if s.dirs[i] != nil {
+			continue
+		}
+		if dir, err := vfs.OS().OpenDir(string(filepath.Separator)); err == nil {
+			s.dirs[i] = dir
+		}
 	}
+}
+
+func (s *spare) giveUp() {
+	for i := range s.dirs {
+		if s.dirs[i] != nil {
+			_ = s.dirs[i].Close()
+			s.dirs[i] = nil
+		}
+	}
+}
+
+// enterGate takes the gate for somebody who does not need the number, as a release: holdGate but
+// for that.
+func (p *place) enterGate(op string) (fence.Gate, error) {
+	gate, err := p.counter.TryEnter()
+	switch {
+	case err == nil:
+		return gate, nil
+	case errors.Is(err, ErrGateBusy):
+		return p.holdGate(context.Background(), op)
+	}
+	return nil, p.gateFailed(op, err)
 }
 
 // holdGateSpared is holdGate for a release, with the reserve given up when no descriptor is left.
 // done must be called after the release.
 func (p *place) holdGateSpared(op string) (gate fence.Gate, done func(), err error) {
-	gate, err = p.holdGate(context.Background(), op)
+	gate, err = p.enterGate(op)
 	if !isErrno(err, syscall.EMFILE, syscall.ENFILE) || !p.in.keepsSpare {
 		return gate, func() {}, err
 	}
 	spare := &p.in.spare
 	spare.Lock()
-	if spare.dir != nil {
-		_ = spare.dir.Close()
-		spare.dir = nil
-	}
-	gate, err = p.holdGate(context.Background(), op)
+	spare.giveUp()
+	gate, err = p.enterGate(op)
 	if err != nil {
 		spare.Unlock()
 		return nil, nil, err

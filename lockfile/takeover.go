@@ -99,7 +99,7 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 		return nil, p.failed(req.op, "flush the directory", p.lockName(),
 			errors.Join(err, lock.releaseUnder(gate)))
 	}
-	lock.flushLater()
+	lock.settleLater()
 	return lock, nil
 }
 

@@ -69,6 +69,8 @@ func during(op string, ended error) error {
 
 // check looks at counter and record without the gate, unless the counter needs repair.
 func (t *tenure) check(op string) error {
+	t.p.enter()
+	defer t.p.leave()
 	now, err := t.p.counter.Current()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fence.ErrDamaged) {
 		gate, err := t.p.holdGate(context.Background(), op)
@@ -126,6 +128,8 @@ func (t *tenure) commit(ctx context.Context, op string, dir vfs.Dir, fn func() e
 	if err := t.mayCommit(); err != nil {
 		return during(op, err)
 	}
+	t.p.enter()
+	defer t.p.leave()
 	if err := t.commitUnderGate(ctx, op, fn); err != nil {
 		if ended := t.mayCommit(); errors.Is(ended, ErrReleased) && !errors.Is(err, ErrLost) {
 			// Release was faster, and took away what this call would have used

@@ -17,14 +17,20 @@ type osFile struct {
 	path     string
 	writable bool
 	flocked  atomic.Bool // holds its flock: testing it would give it up
+	first    Info        // what was seen when it was opened; zero: nothing
 	fd       descriptor
 }
+
+func (f *osFile) opened() (Info, bool) { return f.first, f.first.Inode != 0 }
 
 func (f *osFile) Handle() uintptr { return f.fd.handle() }
 func (f *osFile) Close() error    { return pathError("close", f.path, f.fd.close()) }
 
 func (f *osFile) on(op string, fn func(fd int) error) error {
-	return pathError(op, f.path, f.fd.use(fn))
+	if err := f.fd.use(fn); err != nil {
+		return pathError(op, f.path, err)
+	}
+	return nil
 }
 
 func (f *osFile) ReadAt(p []byte, off int64) (n int, err error) {

@@ -66,7 +66,7 @@ func (d *osDir) CreateUnnamed(mode fs.FileMode) (File, error) {
 		default:
 			return err
 		}
-		if err := setMode(n, mode); err != nil {
+		if f.first, err = setMode(n, mode); err != nil {
 			unix.Close(n)
 			return err
 		}

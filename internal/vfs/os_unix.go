@@ -32,21 +32,55 @@ func retry(fn func() error) error {
 // kernel locks behind the caller's back. The lock keeps calls away from a number that was closed
 // and given out again.
 type descriptor struct {
-	mu sync.RWMutex
-	fd int // -1 when closed
+	mu     sync.RWMutex
+	fd     int                 // -1 when closed, parked for a while
+	unpark func() (int, error) // opens it again; nil: it is never parked
 }
 
+// parked is the number of a descriptor that is let go for a while.
+const parked = -2
+
 func (d *descriptor) use(fn func(fd int) error) error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.fd < 0 {
-		return os.ErrClosed
+	if err := d.hold(); err != nil {
+		return err
 	}
-	return retry(func() error { return fn(d.fd) })
+	defer d.mu.RUnlock()
+	err := fn(d.fd)
+	for again := 1; err == unix.EINTR && again < patience; again++ {
+		err = fn(d.fd)
+	}
+	return err
+}
+
+// hold locks d for reading, with fd open.
+func (d *descriptor) hold() error {
+	for {
+		d.mu.RLock()
+		if d.fd >= 0 {
+			return nil
+		}
+		closed := d.fd != parked
+		d.mu.RUnlock()
+		if closed {
+			return os.ErrClosed
+		}
+		d.mu.Lock()
+		if d.fd == parked {
+			fd, err := d.unpark()
+			if err != nil {
+				d.mu.Unlock()
+				return err
+			}
+			d.fd = fd
+		}
+		d.mu.Unlock()
+	}
 }
 
 func (d *descriptor) handle() uintptr {
-	d.mu.RLock()
+	if d.hold() != nil {
+		return ^uintptr(0)
+	}
 	defer d.mu.RUnlock()
 	return uintptr(d.fd)
 }
@@ -54,10 +88,14 @@ func (d *descriptor) handle() uintptr {
 func (d *descriptor) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.fd < 0 {
+	fd := d.fd
+	if fd == parked {
+		d.fd = -1
+		return nil
+	}
+	if fd < 0 {
 		return os.ErrClosed
 	}
-	fd := d.fd
 	d.fd = -1
 	// Not repeated after EINTR: the number is free already and may be somebody else's.
 	if err := unix.Close(fd); err != nil && err != unix.EINTR {
@@ -78,20 +116,24 @@ func (osFS) OpenDir(path string) (Dir, error) {
 
 type osDir struct {
 	path     string
-	pathOnly bool // may be searched and written but not read
+	pathOnly bool      // may be searched and written but not read
+	lazy     *lazyPath // nil: path is the real one
 	fd       descriptor
 }
 
-func (d *osDir) Path() string    { return d.path }
 func (d *osDir) Handle() uintptr { return d.fd.handle() }
 func (d *osDir) Close() error    { return pathError("close", d.path, d.fd.close()) }
 
 // on runs one call on a name in the directory.
 func (d *osDir) on(op, name string, fn func(fd int) error) error {
-	if err := element(name); err != nil {
-		return pathError(op, join(d.path, name), err)
+	err := element(name)
+	if err == nil {
+		err = d.fd.use(fn)
 	}
-	return pathError(op, join(d.path, name), d.fd.use(fn))
+	if err == nil {
+		return nil
+	}
+	return pathError(op, join(d.path, name), err)
 }
 
 // on2 runs one call on two names in the directory.
@@ -103,11 +145,14 @@ func (d *osDir) on2(op, old, new string, fn func(fd int) error) error {
 	if err == nil {
 		err = d.fd.use(fn)
 	}
+	if err == nil {
+		return nil
+	}
 	return linkError(op, join(d.path, old), join(d.path, new), err)
 }
 
 func (d *osDir) Open(name string, access Access) (File, error) {
-	flags := map[Access]int{Read: unix.O_RDONLY, ReadWrite: unix.O_RDWR,
+	flags := [...]int{Read: unix.O_RDONLY, ReadWrite: unix.O_RDWR,
 		Append: unix.O_RDWR | unix.O_APPEND}[access]
 	f := &osFile{path: join(d.path, name), writable: access != Read, fd: descriptor{fd: -1}}
 	err := d.on("open", name, func(fd int) error {
@@ -134,6 +179,7 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 			return notRegular(mode)
 		}
 		f.fd.fd = n
+		f.first = info(&st)
 		return nil
 	})
 	if err != nil {
@@ -179,7 +225,7 @@ func (d *osDir) Create(name string, mode fs.FileMode) (File, error) {
 		if err != nil {
 			return err
 		}
-		if err := setMode(n, mode); err != nil {
+		if f.first, err = setMode(n, mode); err != nil {
 			unix.Close(n)
 			unix.Unlinkat(fd, name, 0)
 			return err
@@ -194,16 +240,18 @@ func (d *osDir) Create(name string, mode fs.FileMode) (File, error) {
 }
 
 // setMode gives a file that was just created exactly the bits that were asked for, whatever the
-// umask and the default ACL of the directory made of them.
-func setMode(fd int, mode fs.FileMode) error {
+// umask and the default ACL of the directory made of them, and returns what it saw.
+func setMode(fd int, mode fs.FileMode) (Info, error) {
 	var st unix.Stat_t
 	if err := retry(func() error { return unix.Fstat(fd, &st) }); err != nil {
-		return err
+		return Info{}, err
 	}
-	if fileMode(uint32(st.Mode)).Perm() == mode.Perm() {
-		return nil
+	made := info(&st)
+	if made.Mode.Perm() == mode.Perm() {
+		return made, nil
 	}
-	return retry(func() error { return unix.Fchmod(fd, uint32(mode.Perm())) })
+	made.Mode = made.Mode&^fs.ModePerm | mode.Perm()
+	return made, retry(func() error { return unix.Fchmod(fd, uint32(mode.Perm())) })
 }
 
 func (d *osDir) Link(old, new string) error {
@@ -294,6 +342,9 @@ func (d *osDir) Sync() error {
 // fileMode is the portable form of st_mode.
 func fileMode(m uint32) fs.FileMode {
 	mode := fs.FileMode(m & 0o777)
+	if m&^0o777 == unix.S_IFREG {
+		return mode
+	}
 	for _, b := range [...]struct {
 		bit uint32
 		to  fs.FileMode

@@ -1,0 +1,72 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package vfs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// openParent is explained at OpenParent.
+func (osFS) openParent(path string) (Dir, string, bool) {
+	if strings.IndexByte(path, 0) >= 0 {
+		return nil, "", false
+	}
+	at, base := splitLast(path)
+	if element(base) != nil {
+		return nil, "", false
+	}
+	if at == "" || at[0] != '/' {
+		cwd, err := os.Getwd()
+		if err != nil {
+			return nil, "", false
+		}
+		at = join(cwd, at)
+	}
+	fd, pathOnly, err := openDir(at)
+	if err != nil {
+		return nil, "", false
+	}
+	var st unix.Stat_t
+	err = retry(func() error { return unix.Fstatat(fd, base, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err != unix.ENOENT && (err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK) {
+		unix.Close(fd)
+		return nil, "", false
+	}
+	return &osDir{path: at, pathOnly: pathOnly, lazy: &lazyPath{}, fd: descriptor{fd: fd}}, base,
+		true
+}
+
+// lazyPath is the real path of a directory that was opened by another spelling.
+type lazyPath struct {
+	once sync.Once
+	real string
+}
+
+// Path resolves the path of a directory that openParent opened. Where the way to it has changed
+// since, so that it leads elsewhere, it says where the directory was found.
+func (d *osDir) Path() string {
+	if d.lazy == nil {
+		return d.path
+	}
+	d.lazy.once.Do(func() {
+		d.lazy.real = filepath.Clean(d.path)
+		real, err := filepath.EvalSymlinks(d.path)
+		if err != nil {
+			return
+		}
+		var st unix.Stat_t
+		if unix.Stat(real, &st) != nil {
+			return
+		}
+		self, err := d.Self()
+		if err != nil || self.SameFile(info(&st)) { // closed by now: there is nothing to compare
+			d.lazy.real = real
+		}
+	})
+	return d.lazy.real
+}
