@@ -17,8 +17,8 @@ import (
 
 // Counter is a Store in one small file. The file is the gate as well: whoever has its kernel lock
 // is inside. It is created once, complete, and after that only written in place; never replaced,
-// never removed. A Counter keeps nothing open between calls, but after Keep, and needs no Close; any
-// number of them, in any number of processes, may stand for one file.
+// never removed. A Counter keeps nothing open between calls, but after Keep, and needs no Close;
+// any number of them, in any number of processes, may stand for one file.
 type Counter struct {
 	dir  vfs.Dir // nil: opened for each call by its path
 	at   string  // path of the directory, where dir is nil

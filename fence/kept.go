@@ -10,8 +10,8 @@ import (
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
-// kept is a counter file that stays open between calls, for somebody who comes back soon. It is lent
-// to one gate at a time: who wants the gate meanwhile opens the file anew, and meets its lock.
+// kept is a counter file that stays open between calls, for somebody who comes back soon. It is
+// lent to one gate at a time: who wants the gate meanwhile opens the file anew, and meets its lock.
 type kept struct {
 	mu   sync.Mutex
 	on   bool     // a file may be kept

@@ -317,9 +317,9 @@ func (l *Lock) withdrawLater() {
 	})
 }
 
-// settleLater flushes the record once the tenure has lasted a while: a torn record after a power cut
-// is a nuisance, not a danger, so that short tenures need not pay for it. From then on an idle lock
-// keeps one descriptor.
+// settleLater flushes the record once the tenure has lasted a while: a torn record after a power
+// cut is a nuisance, not a danger, so that short tenures need not pay for it. From then on an idle
+// lock keeps one descriptor.
 func (l *Lock) settleLater() {
 	flush := l.p.opts.Durability == FlushLater && l.p.fs.Local
 	l.mu.Lock()

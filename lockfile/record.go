@@ -83,7 +83,8 @@ func contentID(content []byte, info vfs.Info) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// newRecord describes this process, as probe.Standing does, and the file that will carry the record.
+// newRecord describes this process, as probe.Standing does, and the file that will carry the
+// record.
 func newRecord(opts Options, host probe.Host, self probe.Process, file identity.FileID,
 	fs probe.Filesystem, kind vfs.LockKind, token fence.Token) *record {
 	in := opts.process()

@@ -7,7 +7,7 @@ var ofProtocol = []Mutant{
 		Why: "a takeover that was under way while a record was published counts as not having " +
 			"been, and its owner goes on with an overtaken number.",
 		Edits: []Edit{{"lockfile/publish.go",
-			"if err == nil && now == token {", "if _ = now; err == nil {"}},
+			"if err == nil && same {", "if _ = same; err == nil {"}},
 		Suite: Suite{Package: "lockfile", Run: "^TestCounterMovesMeanwhile$"},
 		Story: "--- FAIL",
 	},
