@@ -30,7 +30,9 @@ type Broken struct {
 // package.
 //
 // ErrChanged says that the lock is not the one that the request names any more; a *BusyError that
-// its owner lives and the request does not say EvenIfAlive. Then nothing was changed.
+// its owner lives and the request does not say EvenIfAlive. Then nothing was changed. An error that
+// comes with a *Broken says that the lock was taken away, but is not free yet: a goroutine frees it
+// as soon as it can.
 func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*Broken, error) {
 	const op = "break"
 	if strings.TrimSpace(req.Reason) == "" {
@@ -69,7 +71,7 @@ func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*B
 		return nil, err
 	}
 	broken := &Broken{Recovered: *lock.recovered, Saved: lock.saved, Warning: warning(s)}
-	return broken, lock.releaseUnder(gate)
+	return broken, lock.giveUp(gate)
 }
 
 // lookToBreak returns what stands there, if it is what the request names and may break.
@@ -84,6 +86,8 @@ func (p *place) lookToBreak(req BreakRequest) (sighting, error) {
 		return s, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
 			Next: "look again: probate inspect " + shell.Raw.Operand(p.state()),
 			Err:  fmt.Errorf("%w: it is free", ErrChanged)}
+	case s.lockID != req.LockID && s.flaw.unread():
+		return s, p.failed(op, "read the record", p.lockName(), s.flaw.detail)
 	case s.lockID != req.LockID:
 		return s, &Error{Op: op, Path: p.state(), Step: "compare the lock", Finding: s.finding,
 			Next: "look again: probate inspect " + shell.Raw.Operand(p.state()),

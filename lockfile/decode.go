@@ -29,6 +29,11 @@ func (f *flaw) torn() bool {
 	return false
 }
 
+// unread reports whether there may be nothing wrong with the record: it could not be read.
+func (f *flaw) unread() bool {
+	return f != nil && (f.reason == identity.RecordUnreadable || f.reason == identity.NotPermitted)
+}
+
 // decode reads the content of a lock file. Exactly one of its results is nil.
 func decode(content []byte) (*record, *flaw) {
 	if len(content) > maxRead {

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/probate-dev/probate/fence"
-	"github.com/probate-dev/probate/identity"
 )
 
 // Inherited is the lock of a process above, used by a command that works under it. It holds as long
@@ -98,8 +97,7 @@ func (i *Inherited) stands() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if s.flaw != nil &&
-		(s.flaw.reason == identity.NotPermitted || s.flaw.reason == identity.RecordUnreadable) {
+	if s.flaw.unread() {
 		return false, fmt.Errorf("the record cannot be read: %w", s.flaw.detail)
 	}
 	if s.record == nil || s.record.Lease != i.lease || s.record.Proof == nil {

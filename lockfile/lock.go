@@ -285,11 +285,20 @@ func (l *Lock) withdraw(wait bool) error {
 	}
 	defer done()
 	defer gate.Release()
-	if err := l.releaseUnder(gate); err != nil && !errors.Is(err, ErrLost) {
-		l.withdrawLater()
+	if err := l.giveUp(gate); !errors.Is(err, ErrLost) {
 		return err
 	}
 	return nil
+}
+
+// giveUp is releaseUnder for a lock that nobody was given, so that nobody can try again: what
+// cannot be removed now is removed later.
+func (l *Lock) giveUp(gate fence.Gate) error {
+	err := l.releaseUnder(gate)
+	if err != nil && !errors.Is(err, ErrLost) {
+		l.withdrawLater()
+	}
+	return err
 }
 
 func (l *Lock) withdrawLater() {

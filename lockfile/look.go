@@ -3,6 +3,7 @@ package lockfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strconv"
@@ -209,8 +210,13 @@ func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	if info, err := pin.Stat(); err != nil || !info.SameFile(s.info) {
 		return errReplaced
 	}
-	if seen.Alone, seen.Opened = p.alone(s); !seen.Alone && !seen.Opened {
+	var notAsked error
+	if seen.Alone, seen.Opened, notAsked = p.alone(s); !seen.Alone && !seen.Opened {
 		seen.Openers, seen.Scanned = p.sys.Openers(pin.Handle()), true
+		if why := seen.Openers.Incomplete; why != nil && notAsked != nil {
+			seen.Openers.Incomplete = fmt.Errorf("%w; nor can the kernel be asked: %w", why,
+				notAsked)
+		}
 	}
 	again, err := p.read()
 	if err != nil || !again.info.SameFile(s.info) || !bytes.Equal(again.content, s.content) {
@@ -225,21 +231,24 @@ func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 
 // alone asks the kernel whether nobody else has the torn record open, or somebody has. Behind an
 // overlay the file may be open under another inode, of which the kernel does not speak. Neither: it
-// did not say.
-func (p *place) alone(s *sighting) (alone, opened bool) {
+// did not say, and err is why, where something failed.
+func (p *place) alone(s *sighting) (alone, opened bool, err error) {
 	if p.fs.Type.Value == "overlay" {
-		return false, false
+		return false, false, nil
 	}
 	f, err := p.dir.Open(p.lockName(), vfs.Read)
+	if isErrno(err, syscall.EAGAIN) {
+		return false, true, nil // somebody else asks at this moment
+	}
 	if err != nil {
-		return false, isErrno(err, syscall.EAGAIN) // somebody else asks at this moment
+		return false, false, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.SameFile(s.info) {
-		return false, false
+		return false, false, err
 	}
 	alone, err = f.Alone()
-	return err == nil && alone, err == nil && !alone
+	return err == nil && alone, err == nil && !alone, err
 }
 
 // nameOpeners finds out who has a torn record open that the kernel says is open: for people, as it

@@ -66,8 +66,7 @@ func (p *place) acquireFresh(ctx context.Context, wait bool) (*Lock, error) {
 		return nil, p.failed(opAcquire, "read the fence", p.fenceName(), err)
 	}
 	withdraw := func(l *Lock) error {
-		if err := l.releaseUnder(gate); err != nil && !errors.Is(err, ErrLost) {
-			l.withdrawLater()
+		if err := l.giveUp(gate); !errors.Is(err, ErrLost) {
 			return err
 		}
 		return nil

@@ -97,7 +97,7 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 	p.sweep()
 	if err := p.flushPublished(); err != nil {
 		return nil, p.failed(req.op, "flush the directory", p.lockName(),
-			errors.Join(err, lock.releaseUnder(gate)))
+			errors.Join(err, lock.giveUp(gate)))
 	}
 	lock.settleLater()
 	return lock, nil
@@ -109,6 +109,9 @@ func (p *place) judgeAgain(req takeoverRequest) (sighting, error) {
 	s, err := p.look()
 	if err != nil {
 		return s, p.failed(req.op, "look at the record", p.lockName(), err)
+	}
+	if s.flaw.unread() && !req.judged.flaw.unread() {
+		return s, p.failed(req.op, "read the record again", p.lockName(), s.flaw.detail)
 	}
 	if s.free() || s.lockID != req.judged.lockID || !s.info.SameFile(req.judged.info) ||
 		!bytes.Equal(s.content, req.judged.content) {
@@ -329,5 +332,5 @@ func (p *place) takeoverAndRelease(ctx context.Context, req takeoverRequest) (*L
 	if err != nil {
 		return nil, err
 	}
-	return lock, lock.releaseUnder(gate)
+	return lock, lock.giveUp(gate)
 }

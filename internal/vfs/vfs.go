@@ -139,5 +139,12 @@ type File interface {
 // NativeLock returns the kind of kernel lock that owners take on this system.
 func NativeLock() LockKind { return nativeLock }
 
+// system is what OS returns.
+var system FS = osFS{}
+
 // OS returns the real file system.
-func OS() FS { return osFS{} }
+func OS() FS { return system }
+
+// Interpose puts what wrap makes of the real file system in its place. It is for test programs,
+// which call it before anything else runs.
+func Interpose(wrap func(FS) FS) { system = wrap(system) }

@@ -15,6 +15,7 @@ import (
 // row that fits a folder counts; a folder without one may import nothing.
 var arrows = map[string][]string{
 	"internal":               {},
+	"internal/vfs/faultfs":   {"internal/vfs"},
 	"internal/vfs/simfs":     {"internal/vfs"},
 	"probe":                  {},
 	"identity":               {"probe", "internal/strictjson"},

@@ -117,12 +117,29 @@ func TestIdentityReadsNoClock(t *testing.T) {
 	}
 }
 
+// A file system between the program and the disk is for programs that test themselves.
+func TestOnlyTestsInterpose(t *testing.T) {
+	for _, f := range load(t).golang {
+		if f.test || below(f.dir, "scripts", "internal/vfs/faultfs") {
+			continue
+		}
+		f.calls(func(call *ast.CallExpr, _, name string) {
+			if name == "Interpose" {
+				t.Errorf("%s: only tests, and scripts, put something in the place of the disk",
+					f.line(call))
+			}
+		})
+	}
+}
+
 // A test that sleeps is either slow or wrong, and on a busy machine both. Pipes and events say when
 // something has happened.
 func TestTestsDoNotSleep(t *testing.T) {
 	allowed := map[string]string{
 		"cmd/probate/internal/cli/script_test.go": "scripts cannot hold a pipe to every program: " +
 			"two commands poll for a condition, with an end",
+		"cmd/probate/internal/cli/faults_linux_test.go": "what a process does a little later, by " +
+			"itself, is polled for, with an end",
 		"lockfile/contend_storm_unix_test.go": "kills at random moments are what it does",
 		"lockfile/fault_errno_linux_test.go": "what a process does a little later, by " +
 			"itself, is polled for, with an end",

@@ -20,13 +20,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"probate": func() {
-			os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-		},
-		"hold": holdMain,
-	})
+func TestMain(m *testing.M) { testscript.Main(m, programs) }
+
+// programs are what this test binary is besides, by the name it is started under.
+var programs = map[string]func(){
+	"probate": func() {
+		os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	},
+	"hold": holdMain,
 }
 
 // TestScript runs every script below testdata/script with the real binary and real processes.
