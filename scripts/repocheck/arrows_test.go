@@ -24,6 +24,7 @@ var arrows = map[string][]string{
 	"lockfile/internal":      {"probe", "identity", "fence", "lockfile", "internal"},
 	"lockfile/internal/seam": {"internal"},
 	"store":                  {"probe", "identity", "fence", "lockfile", "internal", "store"},
+	"store/ops":              {"probe", "identity", "fence", "lockfile", "store/internal"},
 	"cmd/probate":            {"cmd/probate/internal"},
 	"cmd/probate/internal":   {"probe", "identity", "fence", "lockfile", "internal", "store"},
 	"scripts":                {"scripts", "probe", "identity", "fence", "lockfile", "store"},

@@ -1,0 +1,158 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/lockfile"
+)
+
+// Options say how a Folder works. The zero value is right for most uses.
+type Options struct {
+	// Lock is how the folder is locked for each change. Its Label is "operations" when empty.
+	Lock lockfile.Options
+	// Judge says whether the process that left a stamp is still there; nil: identity.Judge, which
+	// does not know after a restart of the machine. A program that knows more, for example that it
+	// holds the lock without which no other instance of it runs, may say so here. Gone must be
+	// proven: what it says is acted upon.
+	Judge func(Stamp) identity.Finding
+}
+
+// Folder keeps operations in a folder on disk. It keeps nothing open between calls and needs no
+// Close; any number of them, in any number of processes, may stand for one folder. Its methods are
+// safe for concurrent use.
+type Folder struct {
+	dir    string
+	phases Phases
+	opts   Options
+
+	self     func() (identity.Identity, error)
+	prepared atomic.Bool // the folders are there
+	mu       sync.Mutex
+	kept     *lockfile.Lock // could not be released
+
+	hook func(step string) // for tests: before every step that changes something
+}
+
+// Open returns the operations in the folder dir, which must exist when they are used. Nothing is
+// created or read now. An error (ErrInvalid) says that the phases are not a state machine.
+func Open(dir string, phases Phases, opts Options) (*Folder, error) {
+	fail := func(step string, err error) (*Folder, error) {
+		return nil, &Error{Op: "open", Path: dir, Step: step, Err: err}
+	}
+	if err := phases.validate(); err != nil {
+		return fail("check the phases", fmt.Errorf("%w: %w", ErrInvalid, err))
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return fail("make the path absolute", err)
+	}
+	if opts.Lock.Label == "" {
+		opts.Lock.Label = "operations"
+	}
+	f := &Folder{dir: abs, phases: phases.clone(), opts: opts, hook: func(string) {}}
+	f.self = sync.OnceValues(identity.Current)
+	if sys := opts.Lock.System; sys != nil {
+		f.self = sync.OnceValues(func() (identity.Identity,
+			error) {
+			return identity.CurrentOn(sys)
+		})
+	}
+	return f, nil
+}
+
+// Dir returns the path of the folder.
+func (f *Folder) Dir() string { return f.dir }
+
+// LockState returns the state path of the lock that every change takes, for lockfile.Inspect and
+// for the command probate.
+func (f *Folder) LockState() string { return filepath.Join(f.dir, lockState) }
+
+func (f *Folder) judge(s Stamp) identity.Finding {
+	switch {
+	case f.opts.Judge != nil:
+		return f.opts.Judge(s)
+	case f.opts.Lock.System != nil:
+		return identity.JudgeOn(f.opts.Lock.System, s.Process)
+	}
+	return identity.Judge(s.Process)
+}
+
+// look opens the folder for reading.
+func (f *Folder) look(op string) (*view, error) {
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		v := &view{f: f, op: op}
+		e := v.failed("open the folder", ".", "", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			e.Next = "create it"
+		}
+		return nil, e
+	}
+	return &view{f: f, op: op, root: root}, nil
+}
+
+func (v *view) close() { _ = v.root.Close() }
+
+// locked runs fn while nobody else changes the folder.
+func (f *Folder) locked(ctx context.Context, op string, fn func(w *writer) error) error {
+	v, err := f.look(op)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	if err := f.releaseKept(); err != nil {
+		return v.failed("release the lock of an earlier change", lockState, "", err)
+	}
+	lock, err := lockfile.Acquire(ctx, f.LockState(), f.opts.Lock)
+	if err != nil {
+		return v.failed("lock the folder", lockState, "", err)
+	}
+	w := &writer{view: v, lock: lock, ctx: ctx}
+	err = w.prepare()
+	if err == nil {
+		err = fn(w)
+	}
+	w.dropTemps()
+	if after := lock.Release(); after != nil && !errors.Is(after, lockfile.ErrLost) {
+		// The change, if any, is done: every commit was checked. But the lock is still held.
+		f.mu.Lock()
+		f.kept = lock
+		f.mu.Unlock()
+		err = errors.Join(err,
+			v.failed("release the lock, which is tried again at the next change; "+
+				"what was to be done is done", lockState, "", after))
+	}
+	return err
+}
+
+func (f *Folder) releaseKept() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.kept == nil {
+		return nil
+	}
+	err := f.kept.Release()
+	if err == nil || errors.Is(err, lockfile.ErrLost) || errors.Is(err, lockfile.ErrReleased) {
+		f.kept, err = nil, nil
+	}
+	return err
+}
+
+// stamp is this process, now.
+func (w *writer) stamp() (Stamp, error) {
+	me, err := w.f.self()
+	if err != nil {
+		return Stamp{}, w.failed("find out who this process is", ".", "", err)
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	return Stamp{Process: me, Fence: w.lock.Token(), At: now}, nil
+}
