@@ -89,8 +89,11 @@ func (w *writer) putAway(batch []located) error {
 func (w *writer) putAwayOne(at located, from string) error {
 	to := operationFile(dirArchive, at.op.ID)
 	remove := func(name string) error {
-		w.f.hook("remove " + name)
-		if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := w.step("remove " + name)
+		if err == nil {
+			err = w.root.Remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return w.failed("remove the previous copy", name, at.op.ID, err)
 		}
 		return nil

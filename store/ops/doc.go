@@ -83,9 +83,9 @@
 //	ENC(environment).op.json        the operation that began there last, unfinished or finished
 //	ENC(environment).op.prev        the version before it; a copy of it when it is at its first
 //	requests/ENC(id).json           what a request id was used for: environment and digest
-//	finished/ENC(id).op.json        a finished operation, after another has begun in its environment
+//	finished/ENC(id).op.json        a finished one, after another has begun in its environment
 //	archive/ENC(id).op.json         one that ArchiveFinished has put away
-//	nonces/ENC(nonce).json          what a nonce was used for: operation, and identity of the receipt
+//	nonces/ENC(nonce).json          what a nonce was used for: operation, identity of the receipt
 //	tmp/                            files that are not in place yet; cleared after a crash
 //	damaged/                        files that could not be read and were replaced
 //	ops.lock, ops.fence, …          of the lock, see package lockfile; its state path is "ops"

@@ -39,7 +39,7 @@ type Folder struct {
 	mu       sync.Mutex
 	kept     *lockfile.Lock // could not be released
 
-	hook func(step string) // for tests: before every step that changes something
+	hook func(step string) error // for tests: before every step that changes something
 }
 
 // Open returns the operations in the folder dir, which must exist when they are used. Nothing is
@@ -58,7 +58,7 @@ func Open(dir string, phases Phases, opts Options) (*Folder, error) {
 	if opts.Lock.Label == "" {
 		opts.Lock.Label = "operations"
 	}
-	f := &Folder{dir: abs, phases: phases.clone(), opts: opts, hook: func(string) {}}
+	f := &Folder{dir: abs, phases: phases.clone(), opts: opts}
 	f.self = sync.OnceValues(identity.Current)
 	if sys := opts.Lock.System; sys != nil {
 		f.self = sync.OnceValues(func() (identity.Identity,

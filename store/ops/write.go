@@ -39,8 +39,11 @@ func (w *writer) prepare() error {
 func (w *writer) makeFolders() error {
 	made := false
 	for _, dir := range folders {
-		w.f.hook("mkdir " + dir)
-		switch err := w.root.Mkdir(dir, 0o700); {
+		err := w.step("mkdir " + dir)
+		if err == nil {
+			err = w.root.Mkdir(dir, 0o700)
+		}
+		switch {
 		case err == nil:
 			made = true
 		case !errors.Is(err, fs.ErrExist):
@@ -48,11 +51,26 @@ func (w *writer) makeFolders() error {
 		}
 	}
 	if made {
-		if err := flush(w.root, "."); err != nil {
+		if err := w.flush("."); err != nil {
 			return w.failed("flush the folder", ".", "", err)
 		}
 	}
 	return nil
+}
+
+// step is called before everything that changes something on disk.
+func (w *writer) step(text string) error {
+	if w.f.hook == nil {
+		return nil
+	}
+	return w.f.hook(text)
+}
+
+func (w *writer) flush(dir string) error {
+	if err := w.step("flush " + dir); err != nil {
+		return err
+	}
+	return flush(w.root, dir)
 }
 
 // sweep removes what a writer left behind that is gone. One that was overtaken and still lives may
@@ -63,8 +81,10 @@ func (w *writer) sweep() error {
 		return err
 	}
 	for _, name := range names {
-		w.f.hook("sweep " + name)
-		err := w.root.Remove(dirTemp + "/" + name)
+		err := w.step("sweep " + name)
+		if err == nil {
+			err = w.root.Remove(dirTemp + "/" + name)
+		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return w.failed("remove what a writer left behind", dirTemp+"/"+name, "", err)
 		}
@@ -76,23 +96,32 @@ func (w *writer) sweep() error {
 func (w *writer) temp(data []byte, id string) (string, error) {
 	w.n++
 	name := fmt.Sprintf("%s/%s-%d%s", dirTemp, w.lock.ID(), w.n, suffixTemp)
-	w.f.hook("create " + name)
-	file, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", w.failed("create a temporary file", name, id, err)
-	}
-	w.temps = append(w.temps, name)
-	defer file.Close()
-	w.f.hook("write " + name)
-	if _, err = file.Write(data); err != nil {
-		return "", w.failed("write the new version", name, id, err)
-	}
-	w.f.hook("flush " + name)
-	if err = file.Sync(); err != nil {
-		return "", w.failed("flush the new version", name, id, err)
-	}
-	if err := file.Close(); err != nil {
-		return "", w.failed("close the new version", name, id, err)
+	var file *os.File
+	for _, s := range []struct {
+		text, step string
+		fn         func() error
+	}{
+		{"create", "create a temporary file", func() (err error) {
+			if file, err = w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+				0o600); err == nil {
+				w.temps = append(w.temps, name)
+			}
+			return err
+		}},
+		{"write", "write the new version", func() error { _, err := file.Write(data); return err }},
+		{"flush", "flush the new version", func() error { return file.Sync() }},
+		{"close", "close the new version", func() error { return file.Close() }},
+	} {
+		err := w.step(s.text + " " + name)
+		if err == nil {
+			err = s.fn()
+		}
+		if err != nil {
+			if file != nil {
+				_ = file.Close()
+			}
+			return "", w.failed(s.step, name, id, err)
+		}
 	}
 	return name, nil
 }
@@ -109,7 +138,9 @@ func (w *writer) dropTemps() {
 // store's folder and in those of dirs durable.
 func (w *writer) commit(id string, fn func() error, dirs ...string) error {
 	err := w.lock.Commit(w.ctx, func() error {
-		w.f.hook("commit")
+		if err := w.step("commit"); err != nil {
+			return err
+		}
 		return fn()
 	})
 	if err != nil {
@@ -119,8 +150,7 @@ func (w *writer) commit(id string, fn func() error, dirs ...string) error {
 		return w.failed("put the change in place", lockState, id, err)
 	}
 	for _, dir := range dirs {
-		w.f.hook("flush " + dir)
-		if err := flush(w.root, dir); err != nil {
+		if err := w.flush(dir); err != nil {
 			return w.failed("flush the folder", dir, id,
 				fmt.Errorf("%w: it may not outlast a power cut: %w", lockfile.ErrUnsure, err))
 		}
@@ -130,8 +160,11 @@ func (w *writer) commit(id string, fn func() error, dirs ...string) error {
 
 // move renames, inside commit.
 func (w *writer) move(from, to, id string) error {
-	w.f.hook("rename " + from + " " + to)
-	if err := rename(w.root, from, to); err != nil {
+	err := w.step("rename " + from + " " + to)
+	if err == nil {
+		err = rename(w.root, from, to)
+	}
+	if err != nil {
 		return w.failed("put the file in place", to, id, err)
 	}
 	for i, name := range w.temps {
@@ -154,11 +187,14 @@ func (w *writer) keep(s *slot, id string) error {
 	}
 	// A second name for the newest version, so that there is no moment without one.
 	second := fmt.Sprintf("%s/%s-kept%s", dirTemp, w.lock.ID(), suffixTemp)
-	w.f.hook("link " + s.file + " " + second)
-	if err := w.root.Link(s.file, second); err != nil {
+	err := w.step("link " + s.file + " " + second)
+	if err == nil {
+		err = w.root.Link(s.file, second)
+	}
+	if err != nil {
 		return w.move(s.file, before(s.file), id) // no links here: readers know how to do without
 	}
-	err := w.move(second, before(s.file), id)
+	err = w.move(second, before(s.file), id)
 	_ = w.root.Remove(second) // it stays where both names were one file before
 	return err
 }
@@ -201,8 +237,7 @@ func bind[T any](w *writer, kind, dir, name, id string, body T) (func() error, e
 		if err := w.move(temp, name, id); err != nil {
 			return err
 		}
-		w.f.hook("flush " + dir)
-		if err := flush(w.root, dir); err != nil {
+		if err := w.flush(dir); err != nil {
 			return w.failed("flush the folder", dir, id, err)
 		}
 		return nil
