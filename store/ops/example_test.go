@@ -131,7 +131,9 @@ func ExampleOperation_MayRetry() {
 	}
 	now := time.Date(2026, 11, 30, 6, 30, 0, 0, time.UTC)
 	fmt.Println(op.MayRetry("pay-1", body, capability, now))
-	fmt.Println(op.MayRetry("pay-1", body, capability, now.Add(time.Hour)))
-	// Output: <nil> effect "pay-1" must not be sent again: the capability has expired, at
-	// 2026-11-30 07:00:00 +0000 UTC
+	late := op.MayRetry("pay-1", body, capability, now.Add(time.Hour))
+	fmt.Println(errors.Is(late, ops.ErrNoRetry))
+	// Output:
+	// <nil>
+	// true
 }

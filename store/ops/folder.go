@@ -13,6 +13,8 @@ import (
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/store/internal/tenure"
+	"github.com/probate-dev/probate/store/internal/turn"
 )
 
 // Options say how a Folder works. The zero value is right for most uses.
@@ -35,9 +37,8 @@ type Folder struct {
 	opts   Options
 
 	self     func() (identity.Identity, error)
-	prepared atomic.Bool // the folders are there
-	mu       sync.Mutex
-	kept     *lockfile.Lock // could not be released
+	prepared atomic.Bool   // the folders are there
+	line     func() string // where goroutines stand in line
 
 	hook func(step string) error // for tests: before every step that changes something
 }
@@ -59,6 +60,7 @@ func Open(dir string, phases Phases, opts Options) (*Folder, error) {
 		opts.Lock.Label = "operations"
 	}
 	f := &Folder{dir: abs, phases: phases.clone(), opts: opts}
+	f.line = sync.OnceValue(func() string { return turn.Key(f.LockState()) })
 	f.self = sync.OnceValues(identity.Current)
 	if sys := opts.Lock.System; sys != nil {
 		f.self = sync.OnceValues(func() (identity.Identity,
@@ -109,9 +111,14 @@ func (f *Folder) locked(ctx context.Context, op string, fn func(w *writer) error
 		return err
 	}
 	defer v.close()
-	if err := f.releaseKept(); err != nil {
-		return v.failed("release the lock of an earlier change", lockState, "", err)
+	done, err := turn.Take(ctx, f.line())
+	if errors.Is(err, turn.ErrReentrant) {
+		return v.failed("lock the folder", lockState, "", err)
 	}
+	if err != nil {
+		return v.failed("wait for other goroutines", lockState, "", err)
+	}
+	defer done()
 	lock, err := lockfile.Acquire(ctx, f.LockState(), f.opts.Lock)
 	if err != nil {
 		return v.failed("lock the folder", lockState, "", err)
@@ -122,28 +129,7 @@ func (f *Folder) locked(ctx context.Context, op string, fn func(w *writer) error
 		err = fn(w)
 	}
 	w.dropTemps()
-	if after := lock.Release(); after != nil && !errors.Is(after, lockfile.ErrLost) {
-		// The change, if any, is done: every commit was checked. But the lock is still held.
-		f.mu.Lock()
-		f.kept = lock
-		f.mu.Unlock()
-		err = errors.Join(err,
-			v.failed("release the lock, which is tried again at the next change; "+
-				"what was to be done is done", lockState, "", after))
-	}
-	return err
-}
-
-func (f *Folder) releaseKept() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.kept == nil {
-		return nil
-	}
-	err := f.kept.Release()
-	if err == nil || errors.Is(err, lockfile.ErrLost) || errors.Is(err, lockfile.ErrReleased) {
-		f.kept, err = nil, nil
-	}
+	tenure.End(lock, f.opts.Lock.Logger)
 	return err
 }
 
