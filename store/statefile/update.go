@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/store/internal/refusal"
 	"github.com/probate-dev/probate/store/internal/tenure"
 	"github.com/probate-dev/probate/store/internal/turn"
 	"github.com/probate-dev/probate/store/internal/wholefile"
@@ -83,7 +84,7 @@ func (f *File[T]) hold(ctx context.Context, op string, wait bool,
 		return f.refused(op, "take the lock", err)
 	}
 	if err != nil {
-		return f.refused(op, "wait for this process's own writers", kinded{ErrContended, err})
+		return f.refused(op, "wait for this process's own writers", refusal.Contended(err))
 	}
 	defer done()
 	var lock *lockfile.Lock

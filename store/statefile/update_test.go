@@ -42,7 +42,8 @@ func TestLoadSaveUpdate(t *testing.T) {
 	if want := `{"n":11,"twice":11}` + "\n"; string(text) != want {
 		t.Errorf("the file holds %q, want %q", text, want)
 	}
-	if info, err := os.Stat(f.Path()); runtime.GOOS != "windows" && (err != nil || info.Mode() != 0o600) {
+	if info, err := os.Stat(f.Path()); runtime.GOOS != "windows" &&
+		(err != nil || info.Mode() != 0o600) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	free(t, f.Path())
@@ -134,7 +135,10 @@ func TestReentrant(t *testing.T) {
 			}
 		}
 		// Another file is another matter.
-		_, err := statefile.Open[counter](f.Path()+".2", statefile.Options{}).Update(always, increment)
+		_, err := statefile.Open[counter](
+			f.Path()+".2",
+			statefile.Options{},
+		).Update(always, increment)
 		return c.plus(1), err
 	})
 	noError(t, err)
