@@ -40,7 +40,8 @@ func Decide(c Claim, seen Observation, p Policy) Finding {
 		return held(c, seen) // row 2
 	case seen.Untrusted != "":
 		return Finding{Unknown, RecordUntrusted,
-			"the record cannot be trusted: " + seen.Untrusted, nil}
+			"the record cannot be trusted: " + seen.Untrusted,
+			[]Evidence{{Sentence: seen.Untrusted, Source: "owner and mode of the record"}}}
 	case c.Form == Torn:
 		return decideTorn(c, seen) // row 3
 	case c.Form == Legacy:

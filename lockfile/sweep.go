@@ -3,6 +3,7 @@ package lockfile
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 // follows.
 const markerPrefix = "probate "
 
-// markerLife is how long a marker is kept. Peers that look for one do so within milliseconds.
-const markerLife = time.Hour
+// markerLife is how long a marker is kept, and markersKept how many of one lock are, however often
+// its owners die. Peers that look for one do so within milliseconds.
+const (
+	markerLife  = time.Hour
+	markersKept = 64
+)
 
 // mark creates the marker that tells record-v2 peers who recovered this tenure. It returns how to
 // take it back. A marker that exists is a crashed recoverer's, or a peer's that took the file away
@@ -125,20 +130,31 @@ func (p *place) findLeftovers() map[string]bool {
 }
 
 // sweep removes, under the gate, temporaries whose kernel lock is free and our own markers that are
-// older than markerLife. A temporary whose maker has created it but not locked it yet is swept too:
-// the maker sees that at publish and starts again.
+// older than markerLife or more than markersKept. A temporary whose maker has created it but not
+// locked it yet is swept too: the maker sees that at publish and starts again.
 func (p *place) sweep() {
 	names, err := p.dir.Names()
 	if err != nil {
 		return
 	}
+	var leftovers []string
+	var kept []marker
 	for _, name := range names {
-		switch {
-		case p.isTemp(name) && p.unlocked(name):
-		case p.isMarker(name) && p.expired(name):
-		default:
-			continue
+		if p.isTemp(name) && p.unlocked(name) {
+			leftovers = append(leftovers, name)
+		} else if p.isMarker(name) {
+			if made, ours := p.markedAt(name); ours && p.in.Now().Sub(made) > markerLife {
+				leftovers = append(leftovers, name)
+			} else if ours {
+				kept = append(kept, marker{name, made})
+			}
 		}
+	}
+	slices.SortFunc(kept, func(a, b marker) int { return b.made.Compare(a.made) })
+	for _, m := range kept[min(len(kept), markersKept):] {
+		leftovers = append(leftovers, m.name)
+	}
+	for _, name := range leftovers {
 		if err := p.dir.Remove(name); err != nil {
 			p.opts.log().Warn("leftover stays", "path", p.path(name), "error", err)
 		}
@@ -160,9 +176,9 @@ func (p *place) isMarker(name string) bool {
 	return ok && len(rest) == markerHex
 }
 
-func (p *place) expired(name string) bool {
-	made, ours := p.markedAt(name)
-	return ours && p.in.Now().Sub(made) > markerLife
+type marker struct {
+	name string
+	made time.Time
 }
 
 func (p *place) isOurMarker(name string) bool {

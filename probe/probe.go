@@ -107,8 +107,13 @@ func (s Start) Valid() bool {
 	return canonicalDecimal(value)
 }
 
+// canonicalDecimal accepts what a kernel's 64-bit counter can hold, in its only spelling.
 func canonicalDecimal(s string) bool {
-	return allDigits(s) && (s == "0" || s[0] != '0') && len(s) <= 20
+	if !allDigits(s) || len(s) > 1 && s[0] == '0' {
+		return false
+	}
+	_, err := strconv.ParseUint(s, 10, 64)
+	return err == nil
 }
 
 func allDigits(s string) bool {

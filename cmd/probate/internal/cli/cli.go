@@ -82,7 +82,8 @@ func (a *app) root() *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &usageError{what: fmt.Sprintf("there is no verb %q", args[0])}
+				return &usageError{what: fmt.Sprintf("there is no verb %q%s", args[0],
+					insteadOf(args[0]))}
 			}
 			return &usageError{what: "no verb was given"}
 		},
@@ -198,6 +199,22 @@ func (a *app) colour(w io.Writer, v identity.Verdict, text string) string {
 		identity.Free: "32", identity.Gone: "32", identity.Alive: "33", identity.Unknown: "31",
 	}[v]
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// insteadOf leads from the words of other lock programs to what does it here.
+func insteadOf(verb string) string {
+	switch verb {
+	case "acquire", "lock", "hold", "take", "exec", "with":
+		return ": a lock is held for as long as a command runs, probate run STATE -- CMD"
+	case "release", "unlock", "free", "rm", "remove", "delete", "clear":
+		return ": a lock is released when its command ends; probate recover STATE takes it from" +
+			" an owner that is gone, probate break STATE from one that cannot be judged"
+	case "status", "show", "who", "check", "test":
+		return ": probate inspect STATE says who holds it"
+	case "list", "find":
+		return ": probate ls FOLDER lists locks"
+	}
+	return ""
 }
 
 // release is the version of a released binary, set by scripts/release.sh when it links it.

@@ -51,6 +51,12 @@ func TestScript(t *testing.T) {
 				}
 			}
 			env.Setenv("NO_COLOR", "")
+			// shell functions of the scripts called field-…
+			field, err := filepath.Abs(filepath.Join("testdata", "field.sh"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("FIELD", field)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every process ends a second late
 			return nil
 		},
