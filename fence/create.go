@@ -30,7 +30,7 @@ func (c *Counter) create(dir vfs.Dir) (*fileGate, error) {
 	if err != nil || f == nil {
 		return nil, c.fail("create", err)
 	}
-	g := &fileGate{c: c, dir: dir, f: f}
+	g := &fileGate{c: c, dir: dir, f: f, made: true}
 	if g.info, err = f.Stat(); err == nil {
 		err = c.flushName(dir, g.info)
 	}
@@ -44,7 +44,7 @@ func (c *Counter) create(dir vfs.Dir) (*fileGate, error) {
 // lock takes the kernel lock of a file, or does without where there is none and that is accepted.
 // False: somebody else has it.
 func (c *Counter) lock(f vfs.File) (bool, error) {
-	err := f.Lock(vfs.NativeLock())
+	err := f.Lock(vfs.GateLock())
 	switch {
 	case errors.Is(err, vfs.ErrLocked):
 		return false, nil

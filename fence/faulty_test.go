@@ -73,6 +73,15 @@ func (d *faulty) LinkUnnamed(f vfs.File, name string) error {
 	return d.Dir.LinkUnnamed(f.(*faultyFile).File, name)
 }
 
+func (d *faulty) TakeOut(name, to string, is func(vfs.File) (bool, error)) (bool, error) {
+	if err := d.step("take out", name); err != nil {
+		return false, err
+	}
+	return d.Dir.TakeOut(name, to, func(f vfs.File) (bool, error) {
+		return is(&faultyFile{f, d, name})
+	})
+}
+
 func (d *faulty) Link(old, new string) error {
 	if err := d.step("link", old); err != nil {
 		return err

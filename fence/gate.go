@@ -19,6 +19,7 @@ type fileGate struct {
 	size int64    // of the file at the name, when it was last looked at
 
 	stale bool // f is not the file at the name any more
+	made  bool // f was made by this gate
 
 	mu       sync.Mutex
 	released bool
@@ -28,7 +29,8 @@ type fileGate struct {
 func (g *fileGate) still() error {
 	info, err := g.dir.Stat(g.c.name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && !info.SameFile(g.info):
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.SameFile(g.info),
+		errors.Is(err, vfs.ErrInUse): // it was removed, and is there as long as it is open
 		return g.c.fail("keep the gate of", ErrGateLost)
 	case err != nil:
 		return g.c.fail("look at", err)
@@ -178,11 +180,12 @@ func (g *fileGate) Release() error {
 // close unlocks and closes the file. Unlocked by hand, as a child that was forked meanwhile may
 // have the descriptor too.
 func (g *fileGate) close() error {
-	err := g.f.Unlock(vfs.NativeLock())
+	err := g.f.Unlock(vfs.GateLock())
 	if errors.Is(err, errors.ErrUnsupported) && g.c.opts.WithoutKernelLock {
 		err = nil
 	}
-	if err != nil || g.stale {
+	// A file that its maker keeps open, others cannot remove where the system keeps it for him.
+	if err != nil || g.stale || g.made && vfs.OwnerKeeps() {
 		return errors.Join(err, g.f.Close(), g.c.kept.forget(g.f))
 	}
 	return g.c.kept.giveBack(g.f, g.info)

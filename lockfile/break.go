@@ -8,6 +8,7 @@ import (
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/shell"
+	"github.com/probate-dev/probate/internal/vfs"
 )
 
 // BreakRequest is what a person takes responsibility for.
@@ -28,6 +29,11 @@ type Broken struct {
 // Break takes the lock away from whoever holds it, on a person's word, logs it, and leaves the lock
 // free. A holder that lives is refused from then on (ErrFenced) when it commits through this
 // package.
+//
+// On Windows nobody can remove the record of an owner that has it open. There the owner that lives
+// is refused from the moment of the break too, and its own process removes the record when it
+// notices, within about 200 ms. Break waits for that, at most Options.GateWait; when it gives up,
+// the error names the process to end.
 //
 // ErrChanged says that the lock is not the one that the request names any more; a *BusyError that
 // its owner lives and the request does not say EvenIfAlive. Then nothing was changed. An error that
@@ -59,6 +65,9 @@ func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*B
 	s, err := p.lookToBreak(req)
 	if err != nil {
 		return nil, err
+	}
+	if vfs.OwnerKeeps() && s.locked == identity.LockHeld {
+		return p.breakKept(ctx, gate, s, req)
 	}
 	lock, err := p.takeover(gate, takeoverRequest{op: op, event: EventBreak, judged: s,
 		reason: req.Reason, by: req.By})

@@ -177,7 +177,7 @@ func TestBreakSomethingElse(t *testing.T) {
 			victim := filepath.Join(filepath.Dir(lock), "victim")
 			noError(t, os.Mkdir(victim, 0o700))
 			noError(t, os.WriteFile(filepath.Join(victim, "inside"), []byte("victim"), 0o600))
-			noError(t, os.Symlink(victim, lock))
+			symlink(t, victim, lock)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/lockfile"
 )
 
@@ -73,7 +74,12 @@ func TestInheritOutlivesTheWrapper(t *testing.T) {
 	tenureOf(t, above.Ask("acquire"))
 	below = startActor(t, state)
 	expect(t, below, "inherit "+above.Ask("environ"), "ok")
-	noError(t, replace(state+".lock", content(t, state+".lock")))
+	if err := replace(state+".lock", content(t, state+".lock")); vfs.OwnerKeeps() {
+		if err == nil {
+			t.Error("the record of an owner that lives was replaced")
+		}
+		return
+	}
 	expect(t, below, "write late", "lost")
 	noError(t, os.Remove(state+".lock"))
 }
@@ -147,15 +153,18 @@ func TestInheritEnvironments(t *testing.T) {
 		}
 	}
 	// Other words for the same state.
-	if err := os.Symlink(".", filepath.Join(dir, "link")); err == nil {
-		for _, path := range []string{filepath.Join(dir, "link", "state"), dir + "/./state"} {
-			below, err := lockfile.Inherit(path, environ, lockfile.Options{})
-			if err != nil || below == nil {
-				t.Fatalf("%s: %v, %v", path, below, err)
-			}
-			noError(t, below.Check())
-			noError(t, below.Close())
+	_ = os.Symlink(".", filepath.Join(dir, "link"))
+	paths := []string{dir + "/./state"}
+	if _, err := os.Lstat(filepath.Join(dir, "link")); err == nil { // Wine only says that it makes it
+		paths = append(paths, filepath.Join(dir, "link", "state"))
+	}
+	for _, path := range paths {
+		below, err := lockfile.Inherit(path, environ, lockfile.Options{})
+		if err != nil || below == nil {
+			t.Fatalf("%s: %v, %v", path, below, err)
 		}
+		noError(t, below.Check())
+		noError(t, below.Close())
 	}
 	noError(t, lock.Check())
 	noError(t, lock.Release())
@@ -164,6 +173,7 @@ func TestInheritEnvironments(t *testing.T) {
 // The directory is renamed under a lock: the holder and the command below it go on, each by its
 // way.
 func TestInheritAfterRename(t *testing.T) {
+	notOnWine(t, "a directory with open files can be renamed")
 	t.Parallel()
 	state := newState(t)
 	before, after := filepath.Dir(state)+"/before", filepath.Dir(state)+"/after"

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe/probetest"
 )
@@ -230,9 +231,16 @@ func expect(t probetest.TB, child *probetest.Child, ask, want string) {
 // needsProof skips a test where it is not known yet how to prove a death.
 func needsProof(t probetest.TB) {
 	t.Helper()
-	if s, ok := t.(testing.TB); ok && runtime.GOOS != "linux" {
+	if s, ok := t.(testing.TB); ok && runtime.GOOS != "linux" &&
+		runtime.GOOS != "windows" {
 		s.Skip("no probe on this system proves a death")
 	}
+}
+
+// isDead reports whether a finding says that a process that was killed is not there any more: which
+// of the two it says depends on whether anybody has it open still, on Windows.
+func isDead(r identity.Reason) bool {
+	return r == identity.NoSuchProcess || r == identity.ProcessExited
 }
 
 // abandon leaves a lock on the state whose owner is dead, and returns its id and number.
@@ -250,6 +258,15 @@ func newState(t testing.TB) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noError(t, err)
 	return filepath.Join(dir, "state")
+}
+
+// symlink makes a link, which Wine only says it does, and Windows only for those who may.
+func symlink(t testing.TB, to, at string) {
+	t.Helper()
+	notOnWine(t, "it has no symbolic links")
+	if err := os.Symlink(to, at); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
 }
 
 func noError(t probetest.TB, err error) {
@@ -278,7 +295,7 @@ func wantText(t probetest.TB, text string, parts ...string) {
 
 func content(t probetest.TB, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
+	b, err := readShared(path)
 	noError(t, err)
 	return string(b)
 }

@@ -134,9 +134,9 @@ func TestFenceIsSomethingElse(t *testing.T) {
 		"a directory": func(t *testing.T, path string) { noError(t, os.Mkdir(path, 0o700)) },
 		"a link": func(t *testing.T, path string) {
 			noError(t, os.WriteFile(path+"-victim", []byte("7\n"), 0o600))
-			noError(t, os.Symlink(path+"-victim", path))
+			symlink(t, path+"-victim", path)
 		},
-		"a dangling link": func(t *testing.T, path string) { noError(t, os.Symlink("nowhere", path)) },
+		"a dangling link": func(t *testing.T, path string) { symlink(t, "nowhere", path) },
 		"somebody's data": func(t *testing.T, path string) {
 			noError(t, os.WriteFile(path, bytes.Repeat([]byte("data "), 20000), 0o600))
 		},

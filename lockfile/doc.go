@@ -72,6 +72,9 @@
 //
 // # Windows
 //
-// It builds, and the simple cases work. The protocol's own Windows part (a record that is kept open
-// without delete sharing, renames and deletes by handle) is still to come: do not rely on it yet.
+// The owner of a lock keeps its record open without sharing its removal, so that nobody else can
+// rename or remove it, and programs that want to read it must share that (libuv does, os.Open does
+// not). Break ends the tenure of a living owner only with the help of its process, see there. A
+// Commit whose function renames files itself must flush them itself: directories cannot be flushed.
+// Who owns a record is not judged: the access list of the directory decides who takes part.
 package lockfile

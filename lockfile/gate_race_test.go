@@ -25,7 +25,7 @@ func TestCommitAgainstBreak(t *testing.T) {
 	state := newState(t)
 	ends := map[string]int{}
 	holder := startActor(t, state)
-	for round := range 40 {
+	for round := range fewerOnWine(40) {
 		id, _, _ := tenureOf(t, holder.Ask("acquire"))
 		text := fmt.Sprint("round ", round)
 		holder.Send("write " + text)
@@ -60,7 +60,7 @@ func TestReleaseAgainstBreak(t *testing.T) {
 	state := newState(t)
 	holder := startActor(t, state)
 	ends, fence := map[string]int{}, 0
-	for round := range 40 {
+	for round := range fewerOnWine(40) {
 		id, token, _ := tenureOf(t, holder.Ask("acquire"))
 		if token != fence {
 			t.Fatalf("round %d: token %d, want %d", round, token, fence)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/probe"
 )
 
@@ -61,7 +62,7 @@ func newLock(p *place, d *draft, token fence.Token, recovered *Recovered) *Lock 
 	l.tenure = tenure{p: p, token: token, id: leaseID(d.record.Lease), stands: l.stands,
 		mayCommit: l.mayCommit, lost: l.markLost}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
-	if p.opts.OnLost != nil {
+	if p.opts.OnLost != nil || vfs.OwnerKeeps() { // a broken lock must yield
 		l.watch()
 	}
 	return l
@@ -160,6 +161,9 @@ func (l *Lock) markLost(err error) {
 		return
 	}
 	l.cancel(err)
+	if vfs.OwnerKeeps() && errors.Is(err, ErrFenced) {
+		l.yield()
+	}
 	if what := l.p.breach(l.d.record.Lease); what != "" && l.p.opts.OnBreach != nil {
 		l.p.in.Go(func() { l.p.opts.OnBreach(Breach{State: l.p.state(), What: what}) })
 	}
@@ -213,11 +217,17 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 	}
 	switch {
 	case ours:
-		// Whatever the counter says: a breaker may have crashed half-way.
+		// Whatever the counter says: a breaker may have crashed half-way, or wait for this.
 		l.setLeaving(true)
 		if err := l.p.dir.Remove(l.p.lockName()); err != nil {
 			l.setLeaving(false)
 			return l.p.failed(op, "remove the record", l.p.lockName(), err)
+		}
+		if now, err := gate.Current(); vfs.OwnerKeeps() && lost == nil && err == nil &&
+			now != l.token {
+			lost = l.fenced(op, now) // a breaker was first, see breakKept
+			l.setLeaving(false)
+			l.markLost(lost)
 		}
 	case lost == nil:
 		lost = l.lossOf(gate)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/probe"
 )
 
 // sighting is what stood at S.lock at one moment, and what follows from it.
@@ -22,6 +23,7 @@ type sighting struct {
 	lockID  string   // "" when there is nothing there
 	locked  identity.LockState
 	lockErr error
+	process probe.Process // of the record, zero where it was not looked at
 	finding identity.Finding
 	seen    identity.Observation // torn records only
 }
@@ -68,7 +70,7 @@ func (p *place) read() (sighting, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return s, nil
-	case isErrno(err, errStale):
+	case isErrno(err, errStale), errors.Is(err, vfs.ErrInUse): // it is being removed
 		return s, errReplaced
 	case err != nil:
 		return s, err
@@ -84,7 +86,8 @@ func (p *place) read() (sighting, error) {
 	f, err := p.dir.Open(name, vfs.Read)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular), isErrno(err, errStale),
-		isErrno(err, syscall.EAGAIN): // somebody asks at this moment whether it is open
+		// somebody asks at this moment whether it is open, or takes it out
+		isErrno(err, syscall.EAGAIN), errors.Is(err, vfs.ErrInUse):
 		return s, errReplaced
 	case errors.Is(err, fs.ErrPermission):
 		return unusable(identity.NotPermitted, err)
@@ -185,6 +188,7 @@ func (p *place) judge(s *sighting) error {
 			seen.Process = p.sys.Process(id.PID)
 		}
 	}
+	s.process = seen.Process
 	s.finding = p.decide(s, seen)
 	switch {
 	case s.record != nil && s.record.Proof == nil && s.finding.Verdict == identity.Gone:
@@ -237,7 +241,7 @@ func (p *place) alone(s *sighting) (alone, opened bool, err error) {
 		return false, false, nil
 	}
 	f, err := p.dir.Open(p.lockName(), vfs.Read)
-	if isErrno(err, syscall.EAGAIN) {
+	if isErrno(err, syscall.EAGAIN) || errors.Is(err, vfs.ErrInUse) {
 		return false, true, nil // somebody else asks at this moment
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -116,7 +115,7 @@ func TestRecordLength(t *testing.T) {
 				return
 			}
 			defer lock.Release()
-			content, err := os.ReadFile(lock.Path())
+			content, err := readShared(lock.Path())
 			if err != nil || len(content) >= 2048 {
 				t.Errorf("%d bytes, %v", len(content), err)
 			}

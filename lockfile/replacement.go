@@ -115,7 +115,18 @@ func (w *replacement) rename() error {
 		return w.p.failed(opWrite, "put the new content in place", w.p.base, err)
 	}
 	w.temp = ""
+	w.closeFile()
 	return nil
+}
+
+// closeFile is called as soon as the file has its name: on Windows many programs cannot open a file
+// for reading while its maker has it open.
+func (w *replacement) closeFile() {
+	if w.file != nil {
+		_ = w.file.Unlock(vfs.NativeLock())
+		_ = w.file.Close()
+		w.file = nil
+	}
 }
 
 // again copies the content, which is still open, to a temporary that has a name.
@@ -145,9 +156,6 @@ func (w *replacement) close() {
 	if w.temp != "" {
 		_ = w.dir.Remove(w.temp)
 	}
-	if w.file != nil {
-		_ = w.file.Unlock(vfs.NativeLock())
-		_ = w.file.Close()
-	}
+	w.closeFile()
 	w.p.close()
 }

@@ -2,7 +2,6 @@ package lockfile
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,27 +32,10 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 	if err != nil {
 		return nil, err
 	}
-	current, err := gate.Current()
+	token, err := p.nextToken(gate, req.op, s)
 	if err != nil {
-		return nil, p.failed(req.op, "read the fence", p.fenceName(), err)
+		return nil, err
 	}
-	logged, err := p.loggedFence()
-	if err != nil {
-		return nil, p.failed(req.op, "read the recovery log", p.logName(), err)
-	}
-	token := max(current, logged)
-	if s.record != nil {
-		token = max(token, fence.Token(*s.record.Fence))
-	}
-	if token++; token > fence.Max {
-		return nil, p.failed(
-			req.op,
-			"choose the next fence number",
-			p.fenceName(),
-			fence.ErrTooLarge,
-		)
-	}
-
 	d, err := p.newDraft(req.op, token, true)
 	if err != nil {
 		return nil, err
@@ -103,6 +85,26 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 	return lock, nil
 }
 
+// nextToken returns the number after the largest that may be in use.
+func (p *place) nextToken(gate fence.Gate, op string, s sighting) (fence.Token, error) {
+	current, err := gate.Current()
+	if err != nil {
+		return 0, p.failed(op, "read the fence", p.fenceName(), err)
+	}
+	logged, err := p.loggedFence()
+	if err != nil {
+		return 0, p.failed(op, "read the recovery log", p.logName(), err)
+	}
+	token := max(current, logged)
+	if s.record != nil {
+		token = max(token, fence.Token(*s.record.Fence))
+	}
+	if token++; token > fence.Max {
+		return 0, p.failed(op, "choose the next fence number", p.fenceName(), fence.ErrTooLarge)
+	}
+	return token, nil
+}
+
 // judgeAgain looks once more, under the gate. For a takeover it must be the judged file with the
 // judged bytes, and the verdict still gone; for a break it must be the tenure that was named.
 func (p *place) judgeAgain(req takeoverRequest) (sighting, error) {
@@ -128,6 +130,9 @@ func (p *place) judgeAgain(req takeoverRequest) (sighting, error) {
 // stands there again.
 func (p *place) replace(d *draft, s sighting) (old string, err error) {
 	lock := p.lockName()
+	if old, can, err := p.takeOut(d, s); can {
+		return old, err
+	}
 	err = p.dir.Exchange(d.temp, lock)
 	switch {
 	case err == nil:
@@ -248,6 +253,11 @@ func (p *place) isJudged(name string, s sighting) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
+	return s.saysTheSame(f)
+}
+
+// saysTheSame reports whether an open file has the bytes that were seen.
+func (s *sighting) saysTheSame(f vfs.File) (bool, error) {
 	content, err := readAll(f)
 	return err == nil && bytes.Equal(content, s.content), err
 }
@@ -257,9 +267,8 @@ func (p *place) dispose(old string, s sighting) (saved string) {
 	if old == "" {
 		return ""
 	}
-	if s.record == nil && s.finding.Reason != identity.RecordOrphaned {
-		name := p.base + brokenInfix + s.lockID
-		if err := p.dir.Rename(old, name); err == nil {
+	if name := p.keptName(s); name != "" {
+		if name == old || p.dir.Rename(old, name) == nil {
 			return p.path(name)
 		}
 		return p.path(old)
@@ -268,69 +277,4 @@ func (p *place) dispose(old string, s sighting) (saved string) {
 		p.opts.log().Warn("old record stays", "path", p.path(old), "error", err)
 	}
 	return ""
-}
-
-// Recover takes the lock over and releases it, if its owner is provably gone, whatever
-// Options.Recovery says, but not against PROBATE_RECOVERY=off. It returns nil, nil when there was
-// nothing to recover, and a *BusyError when the owner lives or cannot be judged. It waits for
-// nothing but the gate, until ctx ends and at most Options.GateWait.
-func Recover(ctx context.Context, path string, opts Options) (*Recovered, error) {
-	const op = "recover"
-	p, err := openPlaceToChange(op, path, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer p.close()
-	pause := pause{in: p.in, most: longestPause}
-	for unknown := 0; ; {
-		s, err := p.look()
-		if err != nil {
-			return nil, p.failed(op, "look at the record", p.lockName(), err)
-		}
-		switch s.finding.Verdict {
-		case identity.Free:
-			return nil, nil
-		case identity.Gone:
-		case identity.Unknown:
-			if unknown++; s.transient() && unknown < unknownLooks && pause.wait(ctx) == nil {
-				continue
-			}
-			return nil, p.busy(op, s, nil)
-		default:
-			return nil, p.busy(op, s, nil)
-		}
-		if why := recoveryIsOff(); why != "" {
-			return nil, p.busy(op, s, errors.New(why))
-		}
-		if err := p.probesAreSane(); err != nil {
-			return nil, p.busy(op, s, err)
-		}
-		lock, err := p.takeoverAndRelease(
-			ctx,
-			takeoverRequest{op: op, event: EventTakeover, judged: s,
-				by: p.thisProcess()},
-		)
-		if errors.Is(err, errMoved) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		p.tellRecovered(lock)
-		return lock.recovered, nil
-	}
-}
-
-// takeoverAndRelease takes over and gives the lock free again, in one hold of the gate.
-func (p *place) takeoverAndRelease(ctx context.Context, req takeoverRequest) (*Lock, error) {
-	gate, err := p.holdGate(ctx, req.op)
-	if err != nil {
-		return nil, err
-	}
-	defer gate.Release()
-	lock, err := p.takeover(gate, req)
-	if err != nil {
-		return nil, err
-	}
-	return lock, lock.giveUp(gate)
 }

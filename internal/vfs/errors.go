@@ -51,6 +51,12 @@ func join(dir, name string) string {
 	return dir + string(os.PathSeparator) + name
 }
 
+// noLocks is what matches ErrNoLocks.
+type noLocks struct{ error }
+
+func (e noLocks) Is(target error) bool { return target == ErrNoLocks }
+func (e noLocks) Unwrap() error        { return e.error }
+
 var errName = errors.New("not the name of a file in this directory")
 
 // element refuses what is not one element, so that no name leaves its directory.
@@ -63,5 +69,5 @@ func element(name string) error {
 			return errName
 		}
 	}
-	return nil
+	return systemName(name)
 }

@@ -10,21 +10,24 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is where the locked byte is. Locks on Windows keep others from reading what is locked,
-// so it must be nothing that anybody reads.
-const (
-	lockOffsetLow  = 0xFFFFFFFE
-	lockOffsetHigh = 0x7FFFFFFF
-)
-
 type osFile struct {
 	path string
-	held atomic.Bool // holds its kernel lock, which it would meet in a test
+	dir  *osDir
+	name string      // when it was opened
+	own  bool        // by Create: shares no delete, so that this open file is the kernel lock
+	held atomic.Bool // holds the gate, which it would meet in a test
+	gone atomic.Bool // its name was removed through it
 	h    winHandle
 }
 
 func (f *osFile) Handle() uintptr { return f.h.handle() }
-func (f *osFile) Close() error    { return pathError("close", f.path, f.h.close()) }
+
+func (f *osFile) Close() error {
+	if f.own {
+		f.dir.renamed(f, "")
+	}
+	return pathError("close", f.path, f.h.close())
+}
 
 func (f *osFile) on(op string, fn func(h windows.Handle) error) error {
 	return pathError(op, f.path, f.h.use(fn))
@@ -73,11 +76,6 @@ func (f *osFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// Alone comes with the Windows work of the protocol: an open without sharing succeeds.
-func (f *osFile) Alone() (bool, error) {
-	return false, pathError("look who else has open", f.path, errors.ErrUnsupported)
-}
-
 func (f *osFile) Append(p []byte) (n int, err error) {
 	for n < len(p) {
 		var m uint32
@@ -102,6 +100,9 @@ func (f *osFile) Stat() (in Info, err error) {
 		in, err = infoOf(h)
 		return err
 	})
+	if f.gone.Load() {
+		in.Links = 0 // the name that it has until it is closed is of no use to anybody
+	}
 	return in, err
 }
 
@@ -137,74 +138,6 @@ func (f *osFile) Truncate(size int64) error {
 	})
 }
 
+// Sync flushes the content, and what the system keeps about the file, its name among that:
+// FlushFileBuffers writes "data and metadata", says the documentation of NtFlushBuffersFileEx.
 func (f *osFile) Sync() error { return f.on("flush", windows.FlushFileBuffers) }
-
-func lockByte() *windows.Overlapped {
-	return &windows.Overlapped{Offset: lockOffsetLow, OffsetHigh: lockOffsetHigh}
-}
-
-func (f *osFile) Lock(kind LockKind) error {
-	err := f.on("kernel-lock", func(h windows.Handle) error {
-		if f.held.Load() {
-			return nil // as on Unix
-		}
-		return lockFile(h, kind, true)
-	})
-	if err == nil {
-		f.held.Store(true)
-	}
-	return err
-}
-
-func (f *osFile) Unlock(kind LockKind) error {
-	return f.on("kernel-unlock", func(h windows.Handle) error {
-		if kind != nativeLock {
-			return errors.ErrUnsupported
-		}
-		if !f.held.Load() {
-			return nil // as on Unix
-		}
-		err := windows.UnlockFileEx(h, 0, 1, 0, lockByte())
-		if err == nil {
-			f.held.Store(false)
-		}
-		return err
-	})
-}
-
-// Locked takes the lock shared for a moment: only an exclusive one is in its way.
-func (f *osFile) Locked(kind LockKind) (locked bool, err error) {
-	err = f.on("test the kernel lock of", func(h windows.Handle) error {
-		if f.held.Load() {
-			return nil
-		}
-		err := lockFile(h, kind, false)
-		if err == ErrLocked {
-			locked = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return windows.UnlockFileEx(h, 0, 1, 0, lockByte())
-	})
-	return locked, err
-}
-
-func lockFile(h windows.Handle, kind LockKind, exclusive bool) error {
-	if kind != nativeLock {
-		return errors.ErrUnsupported
-	}
-	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
-	if exclusive {
-		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
-	}
-	err := windows.LockFileEx(h, flags, 0, 1, 0, lockByte())
-	switch err {
-	case windows.ERROR_LOCK_VIOLATION, windows.ERROR_IO_PENDING:
-		return ErrLocked
-	case windows.ERROR_INVALID_FUNCTION:
-		return unsupported(windows.ERROR_INVALID_FUNCTION, "this filesystem has no kernel locks")
-	}
-	return err
-}

@@ -90,12 +90,6 @@ func errKind(kind LockKind) error {
 	return fmt.Errorf("no kernel lock of kind %q on this system: %w", kind, errors.ErrUnsupported)
 }
 
-// noLocks is what matches ErrNoLocks.
-type noLocks struct{ error }
-
-func (e noLocks) Is(target error) bool { return target == ErrNoLocks }
-func (e noLocks) Unwrap() error        { return e.error }
-
 // lockError sorts what the lock calls answer: held by another, or no locks on this filesystem, or
 // an error. Never one boolean for all of them.
 func lockError(err error) error {

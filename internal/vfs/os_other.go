@@ -5,7 +5,13 @@ package vfs
 import "errors"
 
 // There is no lock kind on these systems: nothing can be opened in the first place.
-const nativeLock LockKind = ""
+const (
+	nativeLock LockKind = ""
+	gateLock            = nativeLock
+	ownerKeeps          = false
+)
+
+func systemName(string) error { return nil }
 
 type osFS struct{}
 

@@ -104,6 +104,14 @@ func (d *descriptor) close() error {
 	return nil
 }
 
+const (
+	gateLock   = nativeLock
+	ownerKeeps = false
+)
+
+// systemName has no names to refuse.
+func systemName(string) error { return nil }
+
 type osFS struct{}
 
 func (osFS) OpenDir(path string) (Dir, error) {
@@ -283,6 +291,10 @@ func (d *osDir) Rename(old, new string) error {
 
 func (d *osDir) Remove(name string) error {
 	return d.on("remove", name, func(fd int) error { return unix.Unlinkat(fd, name, 0) })
+}
+
+func (d *osDir) TakeOut(name, _ string, _ func(File) (bool, error)) (bool, error) {
+	return false, pathError("take out", join(d.path, name), errors.ErrUnsupported)
 }
 
 func (d *osDir) Self() (Info, error) {

@@ -5,159 +5,106 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/windows"
 )
 
-// This is the straightforward Windows implementation: correct, by name, and the kernel lock is one
-// locked byte far behind the end of the file. Owners that keep their record open without delete
-// sharing, renaming and deleting by handle, and the bounded retry of sharing violations come with
-// the Windows work of the protocol (lockfile/DESIGN.md, section 9).
-
-const nativeLock = LockHandle
-
-const shareAll = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
-
-type winHandle struct {
-	mu sync.RWMutex
-	h  windows.Handle
-}
-
-func (w *winHandle) use(fn func(h windows.Handle) error) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.h == windows.InvalidHandle {
-		return os.ErrClosed
-	}
-	return fn(w.h)
-}
-
-func (w *winHandle) handle() uintptr {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	return uintptr(w.h)
-}
-
-func (w *winHandle) close() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.h == windows.InvalidHandle {
-		return os.ErrClosed
-	}
-	h := w.h
-	w.h = windows.InvalidHandle
-	return windows.CloseHandle(h)
-}
-
-// createFile never follows a link and never inherits.
-func createFile(path string, access, share, disposition uint32) (windows.Handle, error) {
-	p, err := windows.UTF16PtrFromString(path)
-	if err != nil {
-		return windows.InvalidHandle, err
-	}
-	// With backup semantics directories open too, and are told apart by what they are.
-	return windows.CreateFile(p, access, share, nil, disposition, windows.FILE_ATTRIBUTE_NORMAL|
-		windows.FILE_FLAG_OPEN_REPARSE_POINT|windows.FILE_FLAG_BACKUP_SEMANTICS, 0)
-}
-
-func infoOf(h windows.Handle) (Info, error) {
-	if t, err := windows.GetFileType(h); err != nil {
-		return Info{}, err
-	} else if t != windows.FILE_TYPE_DISK {
-		return Info{Mode: fs.ModeDevice, UID: -1, GID: -1}, nil
-	}
-	var b windows.ByHandleFileInformation
-	if err := windows.GetFileInformationByHandle(h, &b); err != nil {
-		return Info{}, err
-	}
-	mode := fs.FileMode(0o666)
-	if b.FileAttributes&windows.FILE_ATTRIBUTE_READONLY != 0 {
-		mode = 0o444
-	}
-	switch {
-	case b.FileAttributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0:
-		mode |= fs.ModeSymlink // or a mount point, or a placeholder: no plain file
-	case b.FileAttributes&windows.FILE_ATTRIBUTE_DIRECTORY != 0:
-		mode |= fs.ModeDir
-	case b.FileAttributes&windows.FILE_ATTRIBUTE_DEVICE != 0:
-		mode |= fs.ModeDevice
-	}
-	return Info{
-		Device: uint64(b.VolumeSerialNumber),
-		Inode:  uint64(b.FileIndexHigh)<<32 | uint64(b.FileIndexLow),
-		Mode:   mode,
-		Size:   int64(b.FileSizeHigh)<<32 | int64(b.FileSizeLow),
-		Links:  uint64(b.NumberOfLinks),
-		UID:    -1,
-		GID:    -1,
-
-		ModTime: time.Unix(0, b.LastWriteTime.Nanoseconds()),
-	}, nil
-}
+const (
+	nativeLock = LockHandle
+	gateLock   = LockRange
+	ownerKeeps = true
+)
 
 type osFS struct{}
 
 func (osFS) OpenDir(path string) (Dir, error) {
-	h, err := createFile(path, windows.FILE_LIST_DIRECTORY|windows.FILE_READ_ATTRIBUTES, shareAll,
-		windows.OPEN_EXISTING)
+	d := &osDir{path: path, own: map[string]*osFile{}, unflushed: map[string]bool{}}
+	at, err := verbatim(path)
 	if err != nil {
 		return nil, pathError("open", path, err)
 	}
-	in, err := infoOf(h)
+	p, err := windows.UTF16PtrFromString(at)
+	if err != nil {
+		return nil, pathError("open", path, err)
+	}
+	// With backup semantics directories open too.
+	d.h.h, err = windows.CreateFile(p, windows.FILE_LIST_DIRECTORY|windows.FILE_TRAVERSE|
+		windows.FILE_READ_ATTRIBUTES|windows.SYNCHRONIZE, shareAll, nil, windows.OPEN_EXISTING,
+		windows.FILE_FLAG_BACKUP_SEMANTICS, 0)
+	if err != nil {
+		return nil, pathError("open", path, err)
+	}
+	in, err := infoOf(d.h.h)
 	if err == nil && !in.Mode.IsDir() {
 		err = windows.ERROR_DIRECTORY
 	}
 	if err != nil {
-		windows.CloseHandle(h)
+		windows.CloseHandle(d.h.h)
 		return nil, pathError("open", path, err)
 	}
-	return &osDir{path: path, h: winHandle{h: h}}, nil
+	return d, nil
 }
 
 type osDir struct {
 	path string
 	h    winHandle
+
+	mu sync.Mutex
+	// Files that Create made and that are still open, by the name that they have now. Nobody can
+	// open them again to rename or remove them, so that this goes through their own handles, and no
+	// other process can give them other names.
+	own map[string]*osFile
+	// Names that were given by a rename since Sync.
+	unflushed map[string]bool
 }
 
 func (d *osDir) Path() string    { return d.path }
 func (d *osDir) Handle() uintptr { return d.h.handle() }
 func (d *osDir) Close() error    { return pathError("close", d.path, d.h.close()) }
 
-// on runs one call on the path of a name while the directory is open.
-func (d *osDir) on(op, name string, fn func(path string) error) error {
-	path := join(d.path, name)
+func (d *osDir) owned(name string) *osFile {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.own[name]
+}
+
+// renamed keeps own true. An empty name forgets the file.
+func (d *osDir) renamed(f *osFile, to string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name, g := range d.own {
+		if f == g {
+			delete(d.own, name)
+		}
+	}
+	if to != "" {
+		d.own[to] = f
+	}
+}
+
+// on runs one call on a name while the directory is open.
+func (d *osDir) on(op, name string, fn func(dir windows.Handle) error) error {
 	err := element(name)
 	if err == nil {
-		err = d.h.use(func(windows.Handle) error { return fn(path) })
+		err = d.h.use(fn)
 	}
-	return pathError(op, path, err)
+	return pathError(op, join(d.path, name), err)
 }
 
-func (d *osDir) on2(op, old, new string, fn func(old, new *uint16) error) error {
-	from, to := join(d.path, old), join(d.path, new)
+// on2 runs one call on two names.
+func (d *osDir) on2(op, old, new string, fn func(dir windows.Handle) error) error {
 	err := errors.Join(element(old), element(new))
 	if err == nil {
-		err = d.h.use(func(windows.Handle) error {
-			o, err := windows.UTF16PtrFromString(from)
-			if err != nil {
-				return err
-			}
-			n, err := windows.UTF16PtrFromString(to)
-			if err != nil {
-				return err
-			}
-			return fn(o, n)
-		})
+		err = d.h.use(fn)
 	}
-	return linkError(op, from, to, err)
+	return linkError(op, join(d.path, old), join(d.path, new), err)
 }
 
-func (d *osDir) file(op, name string, access, share, disposition uint32,
-	check func(Info) error) (File, error) {
-	f := &osFile{path: join(d.path, name)}
-	err := d.on(op, name, func(path string) error {
-		h, err := createFile(path, access, share, disposition)
+func (d *osDir) open(op, name string, access, share, disposition uint32,
+	check func(Info) error) (*osFile, error) {
+	f := &osFile{path: join(d.path, name), dir: d, name: name}
+	err := d.on(op, name, func(dir windows.Handle) error {
+		h, err := ntOpen(dir, name, access, share, disposition)
 		if err != nil {
 			return err
 		}
@@ -187,6 +134,9 @@ func regular(in Info) error {
 
 func anything(Info) error { return nil }
 
+// attributes is a right that no sharing of others stands against.
+const attributes = windows.FILE_READ_ATTRIBUTES
+
 func (d *osDir) Open(name string, access Access) (File, error) {
 	rights := uint32(windows.GENERIC_READ)
 	switch access {
@@ -197,30 +147,44 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 		// line that could not be written whole stays torn, which readers tolerate.
 		rights |= windows.FILE_APPEND_DATA | windows.FILE_WRITE_ATTRIBUTES
 	}
-	return d.file("open", name, rights, shareAll, windows.OPEN_EXISTING, regular)
+	var f *osFile
+	err := waitOut(inUse, func() (err error) {
+		f, err = d.open("open", name, rights, shareAll, windows.FILE_OPEN, regular)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 func (d *osDir) Pin(name string) (File, error) {
-	return d.file(
-		"pin",
-		name,
-		windows.FILE_READ_ATTRIBUTES,
-		shareAll,
-		windows.OPEN_EXISTING,
-		anything,
-	)
+	f, err := d.open("pin", name, attributes, shareAll, windows.FILE_OPEN, anything)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
+// Create makes a file that only its maker can rename and remove as long as it is open, through the
+// handle that it gets here, which is opened in the step that makes the file.
 func (d *osDir) Create(name string, mode fs.FileMode) (File, error) {
-	rights := uint32(windows.GENERIC_READ | windows.GENERIC_WRITE)
-	f, err := d.file("create", name, rights, shareAll, windows.CREATE_NEW, regular)
-	if err != nil || mode&0o200 != 0 {
-		return f, err
-	}
-	if err := f.Chmod(mode); err != nil {
-		f.Close()
-		d.Remove(name)
+	var f *osFile
+	err := waitOut(inUse, func() (err error) { // a file of that name may be about to vanish
+		f, err = d.open("create", name,
+			windows.GENERIC_READ|windows.GENERIC_WRITE|windows.DELETE,
+			windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, windows.FILE_CREATE, regular)
+		return err
+	})
+	if err != nil {
 		return nil, err
+	}
+	f.own = true
+	d.renamed(f, name)
+	if mode&0o200 == 0 {
+		if err := f.Chmod(mode); err != nil {
+			return nil, errors.Join(err, d.Remove(name), f.Close())
+		}
 	}
 	return f, nil
 }
@@ -234,43 +198,18 @@ func (d *osDir) LinkUnnamed(_ File, name string) error {
 }
 
 func (d *osDir) Link(old, new string) error {
-	return d.on2("link", old, new, func(o, n *uint16) error {
-		err := windows.CreateHardLink(n, o, 0)
-		if err == windows.ERROR_INVALID_FUNCTION {
-			return unsupported(windows.ERROR_INVALID_FUNCTION, "no hard links here")
+	return d.on2("link", old, new, func(dir windows.Handle) error {
+		h, err := ntOpen(dir, old, windows.FILE_WRITE_ATTRIBUTES, shareAll, windows.FILE_OPEN)
+		if err != nil {
+			return err
 		}
-		return err
-	})
-}
-
-func (d *osDir) RenameNoReplace(old, new string) error {
-	return d.on2("rename without replacing", old, new, func(o, n *uint16) error {
-		return windows.MoveFileEx(o, n, windows.MOVEFILE_WRITE_THROUGH)
+		defer windows.CloseHandle(h)
+		return ntLink(h, dir, new)
 	})
 }
 
 func (d *osDir) Exchange(a, b string) error {
 	return linkError("exchange", join(d.path, a), join(d.path, b), errors.ErrUnsupported)
-}
-
-func (d *osDir) Rename(old, new string) error {
-	return d.on2("rename", old, new, func(o, n *uint16) error {
-		return windows.MoveFileEx(
-			o,
-			n,
-			windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH,
-		)
-	})
-}
-
-func (d *osDir) Remove(name string) error {
-	return d.on("remove", name, func(path string) error {
-		p, err := windows.UTF16PtrFromString(path)
-		if err != nil {
-			return err
-		}
-		return windows.DeleteFile(p)
-	})
 }
 
 func (d *osDir) Self() (Info, error) {
@@ -283,8 +222,7 @@ func (d *osDir) Self() (Info, error) {
 }
 
 func (d *osDir) Stat(name string) (Info, error) {
-	f, err := d.file("stat", name, windows.FILE_READ_ATTRIBUTES, shareAll, windows.OPEN_EXISTING,
-		anything)
+	f, err := d.open("stat", name, attributes, shareAll, windows.FILE_OPEN, anything)
 	if err != nil {
 		return Info{}, err
 	}
@@ -294,19 +232,19 @@ func (d *osDir) Stat(name string) (Info, error) {
 
 func (d *osDir) Names() ([]string, error) {
 	var names []string
-	err := d.h.use(func(windows.Handle) error {
-		f, err := os.Open(d.path)
+	err := d.h.use(func(h windows.Handle) error {
+		// Opened anew: the position in a directory belongs to the open file.
+		n, err := ntOpen(h, "", windows.FILE_LIST_DIRECTORY, shareAll, windows.FILE_OPEN)
 		if err != nil {
 			return err
 		}
+		f := os.NewFile(uintptr(n), d.path)
 		defer f.Close()
 		names, err = f.Readdirnames(-1)
 		return err
 	})
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
 	return names, pathError("list", d.path, err)
-}
-
-// Sync does nothing: Windows has no flush of a directory, and renames are written through.
-func (d *osDir) Sync() error {
-	return pathError("flush", d.path, d.h.use(func(windows.Handle) error { return nil }))
 }

@@ -63,12 +63,6 @@ func splitReal(path string) (dir, base string, err error) {
 	if err := element(base); err != nil {
 		return "", "", err
 	}
-	if runtime.GOOS == "windows" && (!filepath.IsLocal(base) || strings.ContainsRune(base, ':') ||
-		strings.TrimRight(base, ". ") != base) {
-		return "", "", errors.New(
-			"the system takes this name for another one, a stream or a device",
-		)
-	}
 	if dir == "" {
 		dir = "."
 	}

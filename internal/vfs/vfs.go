@@ -18,15 +18,23 @@ var (
 	// ErrNotRegular is returned by Dir.Open when the name is a link, a directory, a FIFO, a socket
 	// or a device. Nothing was waited for or changed.
 	ErrNotRegular = errors.New("not a regular file")
+	// ErrInUse is returned on Windows when the handle of another program is in the way (a sharing
+	// violation), or a file that was deleted and is still open somewhere. Looking again helps, or
+	// the end of that program. It was waited for already, for about half a second, where the call
+	// changes something.
+	ErrInUse = errors.New("in use by another program")
 )
 
 // LockKind is the kind of kernel lock, as it stands in records.
 type LockKind string
 
 const (
-	LockOFD    LockKind = "ofd"    // Linux: exclusive open-file-description lock on the whole file
-	LockFlock  LockKind = "flock"  // BSD, macOS, and Linux before 3.15: exclusive flock
-	LockHandle LockKind = "handle" // Windows: the file is open without delete sharing
+	LockOFD   LockKind = "ofd"   // Linux: exclusive open-file-description lock on the whole file
+	LockFlock LockKind = "flock" // BSD, macOS, and Linux before 3.15: exclusive flock
+	// Windows: the process that made the file has it open, and does not share its removal
+	LockHandle LockKind = "handle"
+	// Windows: one byte far behind the end of the file is locked. Gates only: see GateLock.
+	LockRange LockKind = "range"
 )
 
 // Access says what Dir.Open opens a file for.
@@ -79,7 +87,9 @@ type Dir interface {
 	// Pin opens a file of any type only to keep its inode from being given out again (Linux:
 	// O_PATH).
 	Pin(name string) (File, error)
-	// Create creates and opens a file that must not exist, for reading and writing.
+	// Create creates and opens a file that must not exist, for reading and writing. On Windows only
+	// the Dir and File that made it can rename and remove it until it is closed, also by the name
+	// that it gets from them, and only those can open it who share its removal.
 	Create(name string, mode fs.FileMode) (File, error)
 	// CreateUnnamed creates a file without a name (Linux: O_TMPFILE).
 	CreateUnnamed(mode fs.FileMode) (File, error)
@@ -93,15 +103,22 @@ type Dir interface {
 	Exchange(a, b string) error
 	// Rename renames, and replaces new.
 	Rename(old, new string) error
-	// Remove removes a name that is not a directory.
+	// Remove removes a name that is not a directory. On Windows a file that others may have open
+	// can get a name for the rest of its life: NAME.<16 hex>.tmp.
 	Remove(name string) error
+	// TakeOut removes a name, or renames it to what must not exist if to is not empty, if nobody
+	// has the file open (ErrInUse) and is, which gets it open for reading, says yes. From before is
+	// is asked until the name is gone nobody else can open the file. Windows; elsewhere Exchange is
+	// how a file is taken out and looked at.
+	TakeOut(name, to string, is func(f File) (bool, error)) (done bool, err error)
 	// Self looks at the directory itself.
 	Self() (Info, error)
 	// Stat looks at a name without following links.
 	Stat(name string) (Info, error)
 	// Names returns all names, unsorted.
 	Names() ([]string, error)
-	// Sync flushes the directory.
+	// Sync flushes the directory; on Windows the files that got names from this Dir since the last
+	// time, whose names are flushed with them.
 	Sync() error
 	Close() error
 }
@@ -129,18 +146,28 @@ type File interface {
 	Locked(kind LockKind) (bool, error)
 	// Alone reports whether this is the only open file description of the file in the whole system,
 	// those apart that can neither read nor write (Pin). It is exact at one moment, in every pid
-	// namespace. For that moment others who open the file wait, or see EAGAIN with O_NONBLOCK.
+	// namespace. For that moment others who open the file wait, or see EAGAIN with O_NONBLOCK; on
+	// Windows they see ErrInUse until this file is closed.
 	Alone() (bool, error)
 	// Handle returns the descriptor or handle. It stays valid until Close.
 	Handle() uintptr
 	Close() error
 }
 
-// NativeLock returns the kind of kernel lock that owners take on this system.
+// NativeLock returns the kind of kernel lock that owners take on this system, on the files that
+// they made.
 func NativeLock() LockKind { return nativeLock }
 
 // system is what OS returns.
 var system FS = osFS{}
+
+// GateLock returns the kind of kernel lock that is taken, on this system, on a file that others
+// made and have open too.
+func GateLock() LockKind { return gateLock }
+
+// OwnerKeeps reports whether the kernel lock of a file also keeps everybody else from removing and
+// renaming it.
+func OwnerKeeps() bool { return ownerKeeps }
 
 // OS returns the real file system.
 func OS() FS { return system }

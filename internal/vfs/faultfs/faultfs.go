@@ -240,6 +240,17 @@ func (d *faultDir) Remove(name string) error {
 	return d.under.Remove(name)
 }
 
+func (d *faultDir) TakeOut(name, to string, is func(vfs.File) (bool, error)) (bool, error) {
+	if vfs.OwnerKeeps() { // elsewhere it is no call at all
+		if err := d.pass("take-out", name, to); err != nil {
+			return false, err
+		}
+	}
+	return d.under.TakeOut(name, to, func(f vfs.File) (bool, error) {
+		return is(&faultFile{d, f, name})
+	})
+}
+
 func (d *faultDir) Self() (vfs.Info, error) {
 	if err := d.pass("look-at-dir"); err != nil {
 		return vfs.Info{}, err

@@ -1,6 +1,7 @@
 package simfs
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -232,6 +233,11 @@ func (d *dir) Exchange(a, b string) error {
 		d.p.disk.exchange(d.dir, a, b, x, y)
 		return nil
 	})
+}
+
+// TakeOut is a call that this system, which is a Unix, does not have.
+func (d *dir) TakeOut(name, _ string, _ func(vfs.File) (bool, error)) (bool, error) {
+	return false, &fs.PathError{Op: "take out", Path: d.path(name), Err: errors.ErrUnsupported}
 }
 
 func (d *dir) Rename(old, name string) error {

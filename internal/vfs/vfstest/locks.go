@@ -51,10 +51,10 @@ func content(t testing.TB, d vfs.Dir, name string) string {
 func testLock(t *testing.T, open Open) {
 	d := open(t)
 	m := must{t}
-	for _, kind := range []vfs.LockKind{vfs.LockOFD, vfs.LockFlock} {
+	for _, kind := range []vfs.LockKind{vfs.LockOFD, vfs.LockFlock, vfs.LockRange} {
 		own := put(t, d, "own-"+string(kind), "x")
 		if err := own.Lock(kind); errors.Is(err, errors.ErrUnsupported) {
-			if kind == vfs.NativeLock() {
+			if kind == vfs.GateLock() {
 				t.Errorf("no %s locks: %v", kind, err)
 			}
 			continue

@@ -1,4 +1,4 @@
-// Package vfstest is what every vfs.FS must do, on Unix: the real one and those of tests.
+// Package vfstest is what every vfs.FS must do: the real one and those of tests.
 package vfstest
 
 import (

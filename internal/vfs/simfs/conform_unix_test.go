@@ -1,3 +1,5 @@
+//go:build unix
+
 package simfs_test
 
 import (
