@@ -146,6 +146,9 @@ func validBoot(system, id string) bool {
 		return err == nil && id == strings.ToLower(id)
 	case "darwin":
 		return err == nil && id == upper
+	case "windows":
+		_, ok := fileTimeOf(Start("filetime:" + strings.TrimPrefix(id, "boottime:")))
+		return ok && strings.HasPrefix(id, "boottime:")
 	case "openbsd", "netbsd", "dragonfly":
 		return false
 	}

@@ -50,6 +50,9 @@ func TestSelfCheckWindowsLies(t *testing.T) {
 			p.StartedAt = later.StartedAt
 			p.StartedAt.Value = p.StartedAt.Value.Add(time.Minute)
 		})},
+		"no boot": {"is no boot id", func(s *probetest.System) {
+			s.HostFacts.Boot.ID = probe.Known("01234567-89ab-4cde-8f01-23456789abcd", "")
+		}},
 		"future": {"in the future", func(s *probetest.System) {
 			s.SelfProcess = probetest.WindowsProcess(pid, time.Now().Add(time.Hour))
 		}},

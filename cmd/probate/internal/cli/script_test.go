@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,14 +23,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, programs) }
+func TestMain(m *testing.M) {
+	maps.Copy(programs, unixTools())
+	testscript.Main(m, programs)
+}
 
 // programs are what this test binary is besides, by the name it is started under.
 var programs = map[string]func(){
 	"probate": func() {
 		os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	},
-	"hold": holdMain,
+	"hold": holdMain, "logged": loggedMain, "steps": stepsMain, "dies": diesMain,
+	"without": withoutMain,
 }
 
 // TestScript runs every script below testdata/script with the real binary and real processes.
@@ -57,16 +64,26 @@ func TestScript(t *testing.T) {
 				return err
 			}
 			env.Setenv("FIELD", field)
+			env.Setenv("GOOS", runtime.GOOS)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else every process ends a second late
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exitsCmd, "await": awaitCmd, "signal": signalCmd, "json": jsonCmd, "field": fieldCmd,
+			"exits": exitsCmd, "await": awaitCmd, "signal": signalCmd, "json": jsonCmd,
+			"field": fieldCmd, "same": sameCmd, "append": appendCmd, "replace": replaceCmd,
+			"zeros": zerosCmd, "nowhere": nowhereCmd, "empty": emptyCmd, "pids": pidsCmd,
+			"gone": goneCmd,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "wine": // for what Wine does otherwise than Windows, one by one
+				return onWine(), nil
+			// what a killed process leaves behind can be proven gone
+			case "proving":
+				host, self := probe.Real().Host(), probe.Real().Self()
+				return host.Boot.ID.Known && self.Start.Known, nil
 			// every process can be asked for its descriptors: sandboxes forbid it to root too
 			case "scan":
 				f, err := os.Open("script_test.go")
@@ -91,8 +108,7 @@ const patience = 30 * time.Second
 // with 40 and the number of the signal.
 func holdMain() {
 	file := os.Args[1]
-	got := make(chan os.Signal, 1)
-	signal.Notify(got, relayed...)
+	got := signalsTo(file)
 	ready := fmt.Sprintf("%d %d\n", os.Getpid(), os.Getppid())
 	if err := writeWhole(file, ready); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -134,6 +150,16 @@ func exitsCmd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// awaitFile waits until the file is there.
+func awaitFile(name string) error {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollStep) {
+		if _, err := os.Stat(name); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not come", name)
+}
+
 // await FILE [REGEXP]: wait until the file is there, and matches.
 func awaitCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
@@ -144,7 +170,7 @@ func awaitCmd(ts *testscript.TestScript, neg bool, args []string) {
 		re = regexp.MustCompile("(?m)" + args[1])
 	}
 	var last string
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollStep) {
 		content, err := os.ReadFile(ts.MkAbs(args[0]))
 		last = string(content)
 		if err == nil && re.MatchString(last) {
@@ -168,19 +194,47 @@ func signalCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 2 {
 		pid = pids[1]
 	}
-	if err := ts.Exec("kill", "-"+args[0], strconv.Itoa(pid)); err != nil {
-		ts.Fatalf("%v", err)
+	sendSignal(ts, args[0], ts.MkAbs(args[1]), pid)
+	if args[0] == "KILL" {
+		awaitGone(ts, pid, probe.Missing, probe.Exited)
 	}
-	if args[0] != "KILL" {
-		return
-	}
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		switch probe.Real().Process(pid).Presence {
-		case probe.Missing, probe.Exited:
+}
+
+func awaitGone(ts *testscript.TestScript, pid int, how ...probe.Presence) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollStep) {
+		if slices.Contains(how, probe.Real().Process(pid).Presence) {
 			return
 		}
 	}
-	ts.Fatalf("process %d is still there %v after it was killed", pid, patience)
+	ts.Fatalf("process %d is still there after %v", pid, patience)
+}
+
+// gone PID: wait until the kernel knows no such process.
+func goneCmd(ts *testscript.TestScript, neg bool, args []string) {
+	pid, err := strconv.Atoi(args[0])
+	if neg || err != nil || len(args) != 1 {
+		ts.Fatalf("usage: gone PID")
+	}
+	awaitGone(ts, pid, probe.Missing)
+}
+
+// pids FILE VAR VAR [N]: put the numbers of the hold process that wrote FILE and of its parent into
+// variables, N added to the first.
+func pidsCmd(ts *testscript.TestScript, neg bool, args []string) {
+	var pids [2]int
+	if neg || len(args) < 3 || len(args) > 4 {
+		ts.Fatalf("usage: pids FILE VAR VAR [N]")
+	}
+	if _, err := fmt.Sscan(ts.ReadFile(args[0]), &pids[0], &pids[1]); err != nil {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
+	if len(args) == 4 {
+		n, err := strconv.Atoi(args[3])
+		ts.Check(err)
+		pids[0] += n
+	}
+	ts.Setenv(args[1], strconv.Itoa(pids[0]))
+	ts.Setenv(args[2], strconv.Itoa(pids[1]))
 }
 
 // json stdout|stderr KEY REGEXP: every line is a JSON object, and in one of them the value at the
