@@ -10,7 +10,8 @@ ACTIONLINT=v1.7.12 # github.com/rhysd/actionlint
 TARGETS=(linux/amd64 linux/386 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
 	openbsd/amd64 netbsd/amd64)
 STEPS=(test selftest gofmt modules vet staticcheck shell workflows release race 386 arches wine examples
-	fuzz mutants bench contend soak)
+	sqlite fuzz mutants bench contend soak)
+NESTED=(scripts/bench store/docs/sqldocs/testsqlite) # modules of their own
 
 # First the test command of the README, exactly. Skips are compared in the run under the race
 # detector, which starts the same tests.
@@ -30,7 +31,10 @@ step_gofmt() {
 step_modules() {
 	go mod verify
 	go mod tidy -diff
-	(cd scripts/bench && go mod verify && go mod tidy -diff)
+	local dir
+	for dir in "${NESTED[@]}"; do
+		(cd "$dir" && go mod verify && go mod tidy -diff)
+	done
 }
 
 # In these two one look shows what is wrong on every system.
@@ -43,7 +47,9 @@ step_vet() {
 		go build -o "$scratch/probate" ./cmd/probate || bad+=" $target"
 	done
 	unset CGO_ENABLED GOOS GOARCH
-	(cd scripts/bench && go vet ./...) || bad+=' scripts/bench'
+	for target in "${NESTED[@]}"; do
+		(cd "$target" && go vet ./...) || bad+=" $target"
+	done
 	[ -z "$bad" ] || fail "vet or build:$bad"
 }
 
@@ -98,6 +104,9 @@ step_arches() { bash scripts/arches.sh; }
 step_wine() { bash scripts/wine.sh; }
 
 step_examples() { go test -run '^Example' -count=1 ./...; }
+
+# With a database driver, which only tests need.
+step_sqlite() { (cd store/docs/sqldocs/testsqlite && go test ./...); }
 
 step_fuzz() { bash scripts/fuzz.sh 10s; }
 

@@ -163,9 +163,18 @@ func summary(t probetest.TB, s *ops.Folder) []string {
 		if op.Archived {
 			where = " archived"
 		}
-		return fmt.Sprintf("%s in %s: %s, revision %d, owns %v, receipts %d, follows %q, followed by %q%s",
-			op.ID, op.Environment, op.Phase, op.Revision, op.Owned, len(op.Receipts), op.Follows,
-			op.FollowUp, where)
+		return fmt.Sprintf(
+			"%s in %s: %s, revision %d, owns %v, receipts %d, follows %q, followed by %q%s",
+			op.ID,
+			op.Environment,
+			op.Phase,
+			op.Revision,
+			op.Owned,
+			len(op.Receipts),
+			op.Follows,
+			op.FollowUp,
+			where,
+		)
 	}
 	for _, list := range []func(func(ops.Operation, error) bool){s.All(), s.Archived()} {
 		for op, err := range list {

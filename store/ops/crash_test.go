@@ -31,8 +31,13 @@ var scenarios = []scenario{
 	{name: "accept", before: []string{"begin r e"}, verb: "accept r n"},
 	{name: "follow", before: []string{"begin r e", "swap r applying"}, verb: "follow r failed s"},
 	{name: "claim", before: []string{"begin r e"}, dead: true, verb: "claim r"},
-	{name: "archive", before: []string{"begin r e", "swap r cancelled", "begin s e", "swap s cancelled",
-		"begin t x", "swap t cancelled"}, verb: "archive", parts: true},
+	{
+		name: "archive",
+		before: []string{"begin r e", "swap r cancelled", "begin s e", "swap s cancelled",
+			"begin t x", "swap t cancelled"},
+		verb:  "archive",
+		parts: true,
+	},
 }
 
 // Whoever is killed, and wherever: the change is there whole or not at all, what was acknowledged

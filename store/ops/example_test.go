@@ -40,7 +40,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	request := ops.Request{ID: "order/4711", Environment: "production", Data: map[string]int{"disks": 1}}
+	request := ops.Request{
+		ID:          "order/4711",
+		Environment: "production",
+		Data:        map[string]int{"disks": 1},
+	}
 	op, begun, err := store.Begin(ctx, request)
 	if err != nil {
 		log.Fatal(err) // ErrBusy: whose operation is unfinished there; ErrConflict: another request

@@ -1,0 +1,25 @@
+module github.com/probate-dev/probate/store/docs/sqldocs/testsqlite
+
+go 1.26.0
+
+require (
+	github.com/probate-dev/probate v0.0.0
+	modernc.org/sqlite v1.62.0
+)
+
+require (
+	github.com/denisbrodbeck/machineid v1.0.1 // indirect
+	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/fsnotify/fsnotify v1.10.1 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/gowebpki/jcs v1.0.2 // indirect
+	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	golang.org/x/sys v0.50.0 // indirect
+	modernc.org/libc v1.80.1 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
+)
+
+replace github.com/probate-dev/probate => ../../../..
