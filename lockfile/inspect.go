@@ -170,7 +170,7 @@ func (p *place) inspection(s sighting) Inspection {
 	if note := in.fenceNote(); note != "" {
 		in.Notes = append(in.Notes, note)
 	}
-	in.Next = p.next(in, s)
+	in.Next = p.next(in)
 	return in
 }
 

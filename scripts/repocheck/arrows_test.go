@@ -15,6 +15,7 @@ import (
 // row that fits a folder counts; a folder without one may import nothing.
 var arrows = map[string][]string{
 	"internal":               {},
+	"internal/nextstep":      {"probe", "identity", "internal/shell"},
 	"internal/vfs/faultfs":   {"internal/vfs"},
 	"internal/vfs/simfs":     {"internal/vfs"},
 	"probe":                  {},

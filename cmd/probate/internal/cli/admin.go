@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe"
 	"github.com/spf13/cobra"
 )
 
@@ -113,7 +115,8 @@ func (a *app) notBroken(state string, req lockfile.BreakRequest, err error) erro
 	err = refused(state, err)
 	if r, ok := errors.AsType[*refusal](err); ok && r.code == exitHeld && r.next == nil {
 		r.next = []string{
-			"see who it is: " + whoCommand(r.in) + ". If it may be broken although it lives:",
+			"see who it is: " + nextFor(r.in, state).Who(probe.Real(), shell.Here) +
+				". If it may be broken although it lives:",
 			"probate break --lock-id " + quote(req.LockID) + " --reason " + quote(req.Reason) +
 				" --even-if-alive " + operand(state),
 		}

@@ -96,8 +96,7 @@ func refused(state string, err error) error {
 			r.head += ": " + busy.Cause.Error()
 		}
 		if os.Getenv("PROBATE_RECOVERY") == "off" {
-			r.next = []string{shell.Here.Without("PROBATE_RECOVERY",
-				"probate recover "+operand(state))}
+			r.next = nil // that of the verdict
 		}
 	}
 	return r

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/nextstep"
 	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe"
@@ -117,75 +118,24 @@ func fenceLine(in lockfile.Inspection) string {
 	return fmt.Sprintf("%d in the record, %d on the counter", in.Fence.Record, in.Fence.Counter)
 }
 
-// nextSteps is the one thing to do next, with a command that can be pasted.
+// nextSteps is the one thing to do next, with a command that can be pasted: Inspection.Next, with
+// the state as it was typed.
 func nextSteps(in lockfile.Inspection, state string) []string {
-	switch in.Verdict {
-	case identity.Free:
-		return nil
-	case identity.Alive:
-		return []string{"wait for it, as probate run does; to see who it is: " + whoCommand(in)}
-	case identity.Gone:
-		return []string{
-			"nothing by hand: the next acquire takes it over. To do it now: probate recover " +
-				operand(state),
-		}
+	c := nextFor(in, state)
+	if os.Getenv("PROBATE_RECOVERY") == "off" {
+		c.OffByEnv = "recovery is switched off by PROBATE_RECOVERY=off"
 	}
-	byHand := "probate break --lock-id " + in.LockID + ` --reason "…" ` + operand(state)
-	if in.LockID == "" {
-		byHand = ""
-	}
-	unless := "if you are sure that nothing uses " + quote(state) + ":"
-	either := func(first string) []string {
-		if byHand == "" {
-			return []string{first}
-		}
-		return []string{first + ", or, " + unless, byHand}
-	}
-	switch in.Reason {
-	case identity.SharedFilesystem, identity.OtherMachine, identity.OtherBoot, identity.OtherOS:
-		host := "the machine that wrote it"
-		if in.Owner != nil && in.Owner.Host != "" {
-			host = in.Owner.Host
-		}
-		if here, err := os.Hostname(); err == nil && host == here {
-			host = "every other machine called " + host + " that can reach it"
-		}
-		return either("look on " + host + " (probate inspect there)")
-	case identity.OtherPIDNamespace, identity.NamespaceUnreadable, identity.NamespaceUnrecorded,
-		identity.OtherTimeNamespace:
-		return either("look in the container that it ran in (probate inspect there)")
-	case identity.NotPermitted:
-		return either("look as " + shell.Here.Superuser() + " or as its owner: " +
-			shell.Here.Privileged("probate inspect "+operand(state)))
-	case identity.RecordNotRegular, identity.RecordTooLarge:
-		return []string{"see what stands there, and move it away: " + shell.Here.List(in.Lock)}
-	case identity.RecordNewer:
-		return either("use the newer version that wrote it")
-	case identity.RecordForeign,
-		identity.RecordLeaseV1,
-		identity.RecordDamaged,
-		identity.RecordCutShort,
-		identity.RecordEmpty,
-		identity.RecordNUL,
-		identity.RecordUntrusted:
-		return either("see what it is: " + shell.Here.Content(in.Lock))
-	}
-	return either("look at its owner: " + whoCommand(in))
+	return c.Next(probe.Real(), shell.Here)
 }
 
-// whoCommand shows the owner where its number means it here, else whoever has the record open.
-func whoCommand(in lockfile.Inspection) string {
+func nextFor(in lockfile.Inspection, state string) nextstep.Case {
+	c := nextstep.Case{Verdict: in.Verdict, Reason: in.Reason, State: state, Lock: in.Lock,
+		LockID: in.LockID}
 	if o := in.Owner; o != nil {
-		sys := probe.Real()
-		id := identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, PIDNS: o.PIDNamespace}
-		if identity.Comparable(id, sys.Host()) {
-			p := sys.Process(o.PID)
-			if p.Presence == probe.Running && p.Start.Known && string(p.Start.Value) == o.Start {
-				return shell.Here.Process(o.PID)
-			}
-		}
+		c.Owner = &identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, PIDNS: o.PIDNamespace,
+			Start: probe.Start(o.Start), Host: o.Host}
 	}
-	return shell.Here.Openers(in.Lock)
+	return c
 }
 
 // brief names an owner in half a line.
