@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/lockfile"
@@ -26,7 +27,7 @@ func contender(p *probetest.Peer) {
 	for {
 		verb, rest, _ := strings.Cut(p.Line(), " ")
 		if verb == "go" {
-			opts := knobs{WithoutKernelLock: rest != ""}.options()
+			opts := knobs{WithoutKernelLock: rest != "", GateWait: time.Minute}.options()
 			opts.WaitUnknown = inPlace
 			p.Send(oneTurn(p.Arg(0), p.Arg(1), opts))
 		} else {

@@ -230,23 +230,3 @@ func recoverable(t probetest.TB, state string) string {
 	}
 	return "ok"
 }
-
-// fencesGrow checks that no number was logged twice and none is above the log's. (I3, I7)
-func fencesGrow(t probetest.TB, state string, inUse int) {
-	t.Helper()
-	entries, _, err := lockfile.ReadLog(state, lockfile.Options{})
-	noError(t, err)
-	last := 0
-	for _, e := range entries {
-		if e.Event == lockfile.EventAbandoned {
-			continue
-		}
-		if int(e.Fence) <= last {
-			t.Fatalf("fence %d was handed out after %d", e.Fence, last)
-		}
-		last = int(e.Fence)
-	}
-	if last < inUse {
-		t.Fatalf("fence %d is in use, the log knows %d", inUse, last)
-	}
-}

@@ -4,14 +4,12 @@ package lockfile_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe/probetest"
 	"golang.org/x/sys/unix"
@@ -26,26 +24,6 @@ type crashing struct {
 	verbs  []string
 	// fails are steps that this filesystem shall not be able to do, by the beginning of their text.
 	fails map[string]syscall.Errno
-}
-
-// flushed makes the steps the same every time: nothing is flushed by a timer.
-var flushed = knobs{Durability: lockfile.FlushFirst}
-
-func abandoned(t *testing.T, state string) int {
-	_, token := abandon(t, state)
-	return token
-}
-
-// abandonedOften leaves a log whose last line is torn.
-func abandonedOften(t *testing.T, state string) int {
-	abandon(t, state)
-	_, token := abandon(t, state)
-	f, err := os.OpenFile(state+".recovery.log", os.O_APPEND|os.O_WRONLY, 0)
-	noError(t, err)
-	_, err = f.WriteString(`{"at":"2026-11-30T06:39:2`)
-	noError(t, err)
-	noError(t, f.Close())
-	return token
 }
 
 var crashings = []crashing{
@@ -141,7 +119,7 @@ func (c *crashing) killAt(t *testing.T, n int) (survived bool) {
 		}
 	}
 	child.Kill()
-	c.aftermath(t, state, used, acked)
+	c.knobs.aftermath(t, state, used, acked)
 	return !point.reached
 }
 
@@ -179,52 +157,6 @@ func (c *countdown) decide(t probetest.TB, s step) syscall.Errno {
 	return 0
 }
 
-func (c *crashing) aftermath(t *testing.T, state string, used int, acked string) {
-	if odd := leftovers(t, state); len(odd) > 3 {
-		t.Errorf("left over at once: %q", odd)
-	}
-	in := inspect(t, state)
-	switch {
-	case in.Verdict == identity.Free:
-	case in.Verdict == identity.Gone &&
-		(in.Format == "record-v2" || in.Reason == identity.RecordOrphaned):
-		used = max(used, int(in.Fence.Record))
-	default:
-		t.Errorf("the record is %v (%s)", in.Finding, in.Format)
-	}
-	switch text, err := os.ReadFile(state); {
-	case acked == "nothing" && (err != nil || string(text) == "one"):
-	case acked == "one" && (string(text) == "one" || string(text) == "two"):
-	case acked == string(text):
-	default:
-		t.Errorf("the state is %q, %v; acknowledged was %q", text, err, acked)
-	}
-	next := startActor(t, state)
-	_, token, recovered := tenureOf(t, next.Ask("acquire 10s"))
-	if token < used || recovered && token <= used || token != counterOf(t, state) {
-		t.Errorf("fence %d, recovered %v, counter %d: %d was handed out before", token, recovered,
-			counterOf(t, state), used)
-	}
-	expect(t, next, "write after", "ok")
-	expect(t, next, "release", "ok")
-	noLeftovers(t, state)
-	if temps, err := filepath.Glob(filepath.Join(filepath.Dir(state), "*.tmp")); err != nil ||
-		len(temps) != 0 {
-		t.Errorf("left over: %q, %v", temps, err)
-	}
-	if notes := inspect(t, state).Notes; len(notes) != 0 {
-		t.Errorf("nothing of note happened, and yet: %q", notes)
-	}
-	_, unreadable, err := lockfile.ReadLog(state, lockfile.Options{})
-	if noError(t, err); unreadable > 2 { // the one that was there before, and the one of the killed
-		t.Errorf("%d lines of the log cannot be read", unreadable)
-	}
-	if c.knobs.FreshToken {
-		return // numbers that were not taken over are not in the log
-	}
-	fencesGrow(t, state, token)
-}
-
 // A person who breaks a living holder's lock is killed on the way: the holder has its lock, or is
 // told that it is fenced, and can clear up; it never commits after the counter was raised. (I2, I4)
 func TestBreakerKilledAtEveryStep(t *testing.T) {
@@ -250,35 +182,7 @@ func breakerKilledAt(t *testing.T, n int) (end string, survived bool) {
 	expect(t, holder, "write held", "ok")
 	breaker := startActor(t, state, flushed)
 	survived = killBefore(t, breaker, state, "break "+id, n)
-	in := inspect(t, state)
-	switch {
-	case in.Verdict == identity.Alive && in.LockID == id && in.Fence.Counter == 0:
-		end = "has it"
-		expect(t, holder, "write late", "ok")
-		expect(t, holder, "release", "ok")
-	case in.Verdict == identity.Alive && in.LockID == id:
-		end = "fenced"
-		wantText(t, strings.Join(in.Notes, "\n"), "the counter is above the record")
-		expect(t, holder, "write late", "fenced")
-		expect(t, holder, "release", "fenced")
-		if in := inspect(t, state); in.Verdict != identity.Free {
-			t.Errorf("after the release: %v", in.Finding)
-		}
-	default:
-		end = "broken"
-		expect(t, holder, "write late", "fenced")
-		expect(t, holder, "release", "fenced")
-	}
-	if text := content(t, state); (text == "late") != (end == "has it") {
-		t.Errorf("the state is %q, the holder %s", text, end)
-	}
-	next := startActor(t, state)
-	if _, token, _ := tenureOf(t, next.Ask("acquire 10s")); token == 0 && end != "has it" {
-		t.Errorf("fence %d again", token)
-	}
-	expect(t, next, "release", "ok")
-	noLeftovers(t, state)
-	return end, survived
+	return afterBreaker(t, state, id, holder), survived
 }
 
 // killBefore kills a child before change n of a verb. It reports whether there was no such change.
