@@ -31,8 +31,6 @@ func TryAcquire(path string, opts Options) (*Lock, error) {
 
 const (
 	opAcquire = "acquire"
-	// longestPause between two looks at a living owner.
-	longestPause = 50 * time.Millisecond
 	// unknownLooks is how often a verdict that may be due to a moment is asked again.
 	unknownLooks = 8
 	// mostRaces is how often in a row others may be faster without ever being seen to hold the
@@ -59,7 +57,9 @@ func acquire(ctx context.Context, path string, opts Options, wait bool) (*Lock, 
 
 // acquire looks until the lock is ours, or refused.
 func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
-	pause, unknown, races, told := pause{in: p.in, most: longestPause}, 0, 0, ""
+	unknown, races, told := 0, 0, ""
+	w := waiting{p: p, pause: pause{in: p.in, most: longestPause}}
+	defer w.end()
 	for {
 		s, err := p.look()
 		if err != nil {
@@ -71,6 +71,12 @@ func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 		}
 		switch s.finding.Verdict {
 		case identity.Free:
+			if wait && !w.turn() {
+				if cause := w.giveWay(ctx); cause != nil {
+					return nil, p.busy(opAcquire, s, cause)
+				}
+				continue
+			}
 			lock, err = p.acquireFree(ctx, wait)
 		case identity.Gone:
 			if why := p.opts.mayRecover(); why != "" {
@@ -109,7 +115,7 @@ func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 			told = now
 			p.opts.OnWaiting(p.inspection(s))
 		}
-		if cause := pause.wait(ctx); cause != nil {
+		if cause := w.wait(ctx, s); cause != nil {
 			return nil, p.busy(opAcquire, s, cause)
 		}
 	}

@@ -74,21 +74,42 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 	if d.info, err = vfs.Opened(d.file); err != nil {
 		return fail("look at the record", err)
 	}
+	if step, err := d.write(token); err != nil {
+		return fail(step, err)
+	}
+	return d, nil
+}
+
+// write writes the whole record, and says which step failed.
+func (d *draft) write(token fence.Token) (step string, err error) {
+	p := d.place
 	host, self := probe.Standing(p.sys)
 	d.self = maker{self.PID, self.Start, self.PIDFD}
 	d.record = newRecord(p.opts, host, self, p.fileID(d.info), p.fs, d.kind, token)
 	if d.content, err = d.record.encode(); err != nil {
-		return fail("encode the record", err)
+		return "encode the record", err
 	}
 	if _, err := d.file.WriteAt(d.content, 0); err != nil {
-		return fail("write the record", err)
+		return "write the record", err
 	}
 	if p.flushesFirst() {
 		if err := d.file.Sync(); err != nil {
-			return fail("flush the record", err)
+			return "flush the record", err
 		}
 	}
-	return d, nil
+	return "", nil
+}
+
+// renew writes the record of a draft that nobody has seen yet once more, as of now.
+func (d *draft) renew(token fence.Token) error {
+	before := len(d.content)
+	if _, err := d.write(token); err != nil {
+		return err
+	}
+	if len(d.content) < before {
+		return d.file.Truncate(int64(len(d.content)))
+	}
+	return nil
 }
 
 // flushesFirst reports whether a record is flushed before it is published.

@@ -26,6 +26,7 @@ type sighting struct {
 	process probe.Process // of the record, zero where it was not looked at
 	finding identity.Finding
 	seen    identity.Observation // torn records only
+	asked   bool                 // about the process that the record names
 }
 
 func (s *sighting) free() bool { return s.lockID == "" }
@@ -185,7 +186,7 @@ func (p *place) judge(s *sighting) error {
 		initial := seen.Host.Namespaces.PIDInitial
 		if r.Proof != nil && identity.Comparable(id, seen.Host) ||
 			r.Proof == nil && (seen.Host.OS != "linux" || initial.Known && initial.Value) {
-			seen.Process = p.sys.Process(id.PID)
+			seen.Process, s.asked = p.sys.Process(id.PID), true
 		}
 	}
 	s.process = seen.Process

@@ -43,6 +43,8 @@ type place struct {
 	counter *fence.Counter
 	kept    bool // by a goroutine that withdraws a record
 	idle    idle
+
+	prepared *prepared // by an acquire that waits
 }
 
 // openPlace resolves a state path and opens its directory. Nothing is created.

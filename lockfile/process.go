@@ -18,6 +18,7 @@ import (
 type process struct {
 	seam.Process
 	keepsSpare bool // it has descriptors that can be used up
+	watches    bool // it can be woken by what happens to files and processes
 
 	owner atomic.Pointer[string] // of its records, made at the first use
 
@@ -40,7 +41,7 @@ type process struct {
 	spare spare
 }
 
-var thisProcess = &process{keepsSpare: true, Process: seam.Process{
+var thisProcess = &process{keepsSpare: true, watches: true, Process: seam.Process{
 	PID: os.Getpid,
 	UID: euid,
 	Now: time.Now,
@@ -108,6 +109,21 @@ func (in *process) randomHex(n int) string {
 
 // privileged reports whether this process may give files away.
 func (in *process) privileged() bool { return in.UID() == 0 }
+
+// pauseOr is Pause, and returns early when c has a value.
+func (in *process) pauseOr(ctx context.Context, d time.Duration, c <-chan struct{}) (woken bool,
+	err error) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-c:
+		return true, nil
+	case <-timer.C:
+		return false, nil
+	}
+}
 
 // pause waits for a growing, jittered time, or until the context ends.
 type pause struct {

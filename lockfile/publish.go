@@ -13,11 +13,14 @@ func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
 	if p.opts.FreshToken {
 		return p.acquireFresh(ctx, wait)
 	}
-	seen, err := p.openFence(ctx, wait)
-	if err != nil {
-		return nil, err
+	withdraw := func(l *Lock) error { return l.withdraw(wait) }
+	seen, lock, err := p.publishPrepared(withdraw)
+	if lock == nil && err == nil {
+		if seen, err = p.openFence(ctx, wait); err != nil {
+			return nil, err
+		}
+		lock, err = p.publish(seen.token, withdraw)
 	}
-	lock, err := p.publish(seen.token, func(l *Lock) error { return l.withdraw(wait) })
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +105,10 @@ func (p *place) publishDraft(
 	if err != nil {
 		return nil, err
 	}
+	return p.publishAs(d, token, withdraw)
+}
+
+func (p *place) publishAs(d *draft, token fence.Token, withdraw func(*Lock) error) (*Lock, error) {
 	switch err := d.publish(); {
 	case err == nil:
 		return newLock(p, d, token, nil), nil
@@ -176,6 +183,13 @@ func (p *place) repairFence(ctx context.Context, wait bool) (fence.Token, error)
 		token = logged
 	}
 	return token, nil
+}
+
+// wasRead reports whether this process has compared that fence with its log.
+func (in *process) wasRead(device, inode uint64) bool {
+	in.fencesRead.Lock()
+	defer in.fencesRead.Unlock()
+	return in.fencesRead.seen[[2]uint64{device, inode}]
 }
 
 // firstRead reports whether this process has not yet compared that fence with its log.

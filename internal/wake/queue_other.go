@@ -1,0 +1,15 @@
+//go:build !linux
+
+package wake
+
+// Waiting is explained in queue_linux.go.
+func Waiting(dir uintptr, name string) bool { return false }
+
+// Join is explained in queue_linux.go.
+func Join(dir uintptr, name string) *Queue { return nil }
+
+// Leave is explained in queue_linux.go.
+func (q *Queue) Leave() {}
+
+// Position is explained in queue_linux.go.
+func (q *Queue) Position() Position { return Position{} }
