@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"time"
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/internal/vfs"
@@ -25,6 +26,7 @@ type draft struct {
 	record  *record
 	content []byte
 	self    maker
+	at      time.Time // when content was written
 }
 
 // maker is the process that made a draft, as probe.Same wants it.
@@ -83,6 +85,7 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 // write writes the whole record, and says which step failed.
 func (d *draft) write(token fence.Token) (step string, err error) {
 	p := d.place
+	d.at = p.in.Now()
 	host, self := probe.Standing(p.sys)
 	d.self = maker{self.PID, self.Start, self.PIDFD}
 	d.record = newRecord(p.opts, host, self, p.fileID(d.info), p.fs, d.kind, token)
@@ -100,14 +103,30 @@ func (d *draft) write(token fence.Token) (step string, err error) {
 	return "", nil
 }
 
-// renew writes the record of a draft that nobody has seen yet once more, as of now.
+// renew makes the record of a draft that nobody has seen yet one of now. Only the time in it is
+// written, unless the clock was set since: all times of a record are by one clock.
 func (d *draft) renew(token fence.Token) error {
-	before := len(d.content)
-	if _, err := d.write(token); err != nil {
+	now := d.place.in.Now()
+	stepped := now.Round(0).Sub(d.at.Round(0)) - now.Sub(d.at) // wall clock against monotonic
+	from := bytes.Index(d.content, []byte(d.record.CreatedAt))
+	if stepped.Abs() > time.Millisecond || from < 0 {
+		before := len(d.content)
+		if _, err := d.write(token); err != nil {
+			return err
+		}
+		if len(d.content) < before {
+			return d.file.Truncate(int64(len(d.content)))
+		}
+		return nil
+	}
+	d.record.created = now.UTC().Truncate(time.Millisecond)
+	d.record.CreatedAt = formatTime(now)
+	to := from + copy(d.content[from:], d.record.CreatedAt)
+	if _, err := d.file.WriteAt(d.content[from:to], int64(from)); err != nil {
 		return err
 	}
-	if len(d.content) < before {
-		return d.file.Truncate(int64(len(d.content)))
+	if d.place.flushesFirst() {
+		return d.file.Sync()
 	}
 	return nil
 }

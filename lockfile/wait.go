@@ -24,7 +24,7 @@ const (
 	// grace is how long those who have waited longer may take for a lock that is free.
 	grace = 2 * time.Millisecond
 	// Far behind in the queue, a waiter sleeps for half of the time that its turn seems away.
-	shortestNap, longestNap = 2 * time.Millisecond, 500 * time.Millisecond
+	shortestNap, longestNap = 250 * time.Microsecond, 500 * time.Millisecond
 )
 
 // waiting is an Acquire that waits. Of all who wait for a lock the first two in the queue are woken
@@ -107,7 +107,7 @@ func (w *waiting) wait(ctx context.Context, s sighting) error {
 	position := w.queue.Position()
 	if position.Ahead > 1 {
 		w.unwatch()
-		return w.p.in.Pause(ctx, w.nap.next(position, w.p.in.Now()))
+		return w.sleep(ctx, position)
 	}
 	w.nap = nap{}
 	if w.watch == nil || !w.watching(s) {
@@ -133,8 +133,31 @@ func (w *waiting) wait(ctx context.Context, s sighting) error {
 	woken, err := w.p.in.pauseOr(ctx, d/2+jitter(d/2), w.watch.C)
 	if woken {
 		w.echoing = echoes
+		if position.Ahead > 0 && err == nil {
+			return w.p.in.Pause(ctx, grace/2+jitter(grace)) // the first in the queue is woken too
+		}
 	}
 	return err
+}
+
+// sleep waits far behind in the queue. Awake for a moment, it only looks whether its turn has come,
+// or nobody is where the lock should be; the owner is for those before to look at, and for this one
+// once in a while.
+func (w *waiting) sleep(ctx context.Context, position wake.Position) error {
+	for slept := time.Duration(0); slept < slowPause; {
+		d := w.nap.next(position, w.p.in.Now())
+		if err := w.p.in.Pause(ctx, d); err != nil {
+			return err
+		}
+		slept += d
+		if position = w.queue.Position(); position.Ahead < 2 {
+			return nil
+		}
+		if _, err := w.p.dir.Stat(w.p.lockName()); err != nil {
+			return nil
+		}
+	}
+	return nil
 }
 
 // watching reports whether the record in s is the watched one.
