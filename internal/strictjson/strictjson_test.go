@@ -1,7 +1,9 @@
 package strictjson
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -70,10 +72,40 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 }
 
+func TestManyKeys(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"pid":7`)
+	for i := range 5000 {
+		fmt.Fprintf(&b, `,"k%d":%d`, i, i)
+	}
+	var v target
+	if err := Unmarshal([]byte(b.String()+"}"), &v); err != nil {
+		t.Error(err)
+	}
+	for _, again := range []string{"K7", "k4999", "PID"} {
+		if err := Unmarshal([]byte(b.String()+`,"`+again+`":1}`), &v); err == nil {
+			t.Errorf("%s twice: accepted", again)
+		}
+	}
+}
+
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"pid":7,"inner":{"name":"x"}}`))
+	f.Add([]byte(`{"a":[1,-0.5e+3,true,null,"\u00e9\n"],"b":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var v target
-		_ = Unmarshal(data, &v) // must not panic
+		err := Unmarshal(data, &v) // must not panic
+		if err == nil && !json.Valid(data) {
+			t.Errorf("accepted: %q", data)
+		}
+		s := scanner{data: data}
+		scanned := s.value(nil, 0)
+		s.space()
+		switch whole := s.at == len(data); {
+		case scanned == nil && whole && !json.Valid(data):
+			t.Errorf("not JSON: %q", data)
+		case scanned == errShort && json.Valid(data):
+			t.Errorf("not short: %q", data)
+		}
 	})
 }
