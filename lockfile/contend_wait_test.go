@@ -67,8 +67,8 @@ func TestWaitingIsToldOnce(t *testing.T) {
 	first, second := startActor(t, state), startActor(t, state)
 	firstID, _, _ := tenureOf(t, first.Ask("acquire"))
 	var secondID string
-	sys := &watchedSystem{System: probe.Real(), at: 12, then: func() {
-		// After a dozen looks at the first owner, while the waiter looks: the second one has it.
+	sys := &watchedSystem{System: probe.Real(), at: 4, then: func() {
+		// After a few looks at the first owner, while the waiter looks: the second one has it.
 		expect(t, first, "release", "ok")
 		secondID, _, _ = tenureOf(t, second.Ask("acquire"))
 	}}

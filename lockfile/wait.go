@@ -15,9 +15,6 @@ import (
 const (
 	// longestPause where nothing wakes a waiter.
 	longestPause = 50 * time.Millisecond
-	// slowPause where a release and the owner's end both wake it, slowDeath where only a release
-	// does.
-	slowPause, slowDeath = time.Second, 200 * time.Millisecond
 	// echo is the pause after an event that left the owner alive: the kernel tells of the close of a
 	// dying owner's file a moment before it gives the lock free. It doubles, this many times.
 	echo, echoes = 200 * time.Microsecond, 8
@@ -26,6 +23,10 @@ const (
 	// Far behind in the queue, a waiter sleeps for half of the time that its turn seems away.
 	shortestNap, longestNap = 250 * time.Microsecond, 500 * time.Millisecond
 )
+
+// slowPause is the time between two looks where a release and the owner's end both wake a waiter,
+// slowDeath where only a release does.
+var slowPause, slowDeath = time.Second, 200 * time.Millisecond
 
 // waiting is an Acquire that waits. Of all who wait for a lock the first two in the queue are woken
 // by what happens to it; those behind sleep until it is about their turn. So a release wakes two,
