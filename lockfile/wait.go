@@ -15,8 +15,8 @@ import (
 const (
 	// longestPause where nothing wakes a waiter.
 	longestPause = 50 * time.Millisecond
-	// echo is the pause after an event that left the owner alive: the kernel tells of the close of a
-	// dying owner's file a moment before it gives the lock free. It doubles, this many times.
+	// echo is the pause after an event that left the owner alive: the kernel tells of the close of
+	// a dying owner's file a moment before it gives the lock free. It doubles, this many times.
 	echo, echoes = 200 * time.Microsecond, 8
 	// grace is how long those who have waited longer may take for a lock that is free.
 	grace = 2 * time.Millisecond

@@ -184,7 +184,8 @@ func TestQueueIsInOrder(t *testing.T) {
 	for len(queue) > 0 {
 		for i, q := range queue {
 			p := q.Position()
-			if p.Ahead != min(i, 2) || i >= 2 && (p.First != queue[0].ticket || p.Mine != q.ticket) {
+			if p.Ahead != min(i, 2) ||
+				i >= 2 && (p.First != queue[0].ticket || p.Mine != q.ticket) {
 				t.Errorf("%d of %d: %+v", i, len(queue), p)
 			}
 		}
