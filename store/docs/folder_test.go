@@ -15,6 +15,7 @@ import (
 	"github.com/probate-dev/probate/lockfile/lockfiletest"
 	"github.com/probate-dev/probate/probe/probetest"
 	"github.com/probate-dev/probate/store/docs"
+	"github.com/probate-dev/probate/store/internal/crash/crashtest"
 )
 
 func init() {
@@ -176,4 +177,50 @@ func TestFolderOvertaken(t *testing.T) {
 	}
 	_, err = f.CompareAndSwap(always, "a", 1, []byte("2"))
 	noError(t, err)
+}
+
+// What a write does on disk does not depend on how many documents there are beside it.
+func TestFolderCostDoesNotGrow(t *testing.T) {
+	if !crashtest.Supported {
+		t.Skip("steps can be counted on Linux only, amd64 and arm64")
+	}
+	f := newFolder(t)
+	const data = `{"v":1,"version":7,"value":"x","checksum":` +
+		`"b56d87c6d133f5f02061fc6c32a0f2a4bdd303ca8bdbd99a5ac5370f7185888b"}`
+	cost := func() string {
+		child := probetest.Start(t, "counter", f.Dir())
+		defer child.Close()
+		return child.Line()
+	}
+	cost() // makes the fence
+	few := cost()
+	for i := range 500 {
+		noError(t, os.WriteFile(f.Path(fmt.Sprint("k", i)), []byte(data), 0o600))
+	}
+	if many := cost(); many != few {
+		t.Errorf("a write takes %s steps beside 500 documents, and %s beside none", many, few)
+	}
+}
+
+func init() {
+	// counter says how many steps a write has, but the first one of this process.
+	probetest.Register("counter", func(p *probetest.Peer) {
+		// Without the flush in the background that a tenure gets which lasts long enough.
+		f, err := docs.OpenFolder(p.Arg(0), docs.FolderOptions{Lock: lockfile.Options{
+			Durability: lockfile.FlushNever}})
+		p.Check(err)
+		_, err = docs.Update(always, f, "n", add)
+		p.Check(err)
+		count, err := crashtest.KillAt(-1)
+		p.Check(err)
+		least := 1 << 30 // who watches over the lock may look in between
+		for range 20 {
+			before := count()
+			_, err = docs.Update(always, f, "n", add)
+			p.Check(err)
+			least = min(least, count()-before)
+		}
+		p.Send(strconv.Itoa(least))
+		p.Wait()
+	})
 }
