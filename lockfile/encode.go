@@ -40,6 +40,7 @@ func (p *proof) encode(e *encoder) {
 	e.optional("boot", p.Boot)
 	e.optional("start", p.Start)
 	e.optionalNumber("pidfd", p.PIDFD)
+	e.optionalNumber("serial", p.Serial)
 	e.optionalNumber("pidns", p.PIDNS)
 	e.optionalNumber("timens", p.TimeNS)
 	e.key("file")

@@ -28,8 +28,8 @@ func TestEncodeIsJSON(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "proof") {
 			r.Proof = &proof{OS: text("os"), Boot: text("boot"), Start: text("start"),
-				PIDFD: some("pidfd"), PIDNS: some("pidns"), TimeNS: some("timens"),
-				FS: text("fs"), KernelLock: text("kernelLock")}
+				PIDFD: some("pidfd"), Serial: some("serial"), PIDNS: some("pidns"),
+				TimeNS: some("timens"), FS: text("fs"), KernelLock: text("kernelLock")}
 			if rapid.Bool().Draw(t, "file") {
 				r.Proof.File = &proofFile{text("fs"), text("id"), some("inode")}
 			}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
@@ -158,11 +157,11 @@ func KindOf(err error) Kind {
 		return KindChanged
 	case errors.Is(err, ErrReleased):
 		return KindReleased
-	case isErrno(err, syscall.EROFS):
+	case isErrno(err, errReadOnlyFS):
 		return KindReadOnly
-	case isErrno(err, syscall.ENOSPC, errQuota):
+	case isErrno(err, errNoSpace, errQuota):
 		return KindNoSpace
-	case isErrno(err, syscall.ENAMETOOLONG), errors.Is(err, errNameTooLong):
+	case isErrno(err, errLongName), errors.Is(err, errNameTooLong):
 		return KindNameTooLong
 	case errors.Is(err, fs.ErrPermission):
 		return KindPermission
@@ -177,13 +176,13 @@ func KindOf(err error) Kind {
 
 var errNameTooLong = errors.New("name too long")
 
-func isErrno(err error, codes ...syscall.Errno) bool {
-	var errno syscall.Errno
-	if !errors.As(err, &errno) {
+func isErrno(err error, codes ...errno) bool {
+	var got errno
+	if !errors.As(err, &got) {
 		return false
 	}
 	for _, c := range codes {
-		if errno == c {
+		if got == c {
 			return true
 		}
 	}
@@ -212,7 +211,7 @@ func advice(err error, path string) string {
 	if errors.Is(err, vfs.ErrNotRegular) {
 		return "look at what stands there, and move it away"
 	}
-	if isErrno(err, syscall.EMFILE, syscall.ENFILE) {
+	if isErrno(err, errManyFiles, errAllFiles) {
 		return shell.Raw.Files()
 	}
 	return ""

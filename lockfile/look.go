@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
-	"syscall"
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/vfs"
@@ -88,11 +87,11 @@ func (p *place) read() (sighting, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular), isErrno(err, errStale),
 		// somebody asks at this moment whether it is open, or takes it out
-		isErrno(err, syscall.EAGAIN), errors.Is(err, vfs.ErrInUse):
+		isErrno(err, errAgain), errors.Is(err, vfs.ErrInUse):
 		return s, errReplaced
 	case errors.Is(err, fs.ErrPermission):
 		return unusable(identity.NotPermitted, err)
-	case isErrno(err, syscall.EMFILE, syscall.ENFILE):
+	case isErrno(err, errManyFiles, errAllFiles):
 		return s, err
 	case err != nil:
 		return unusable(identity.RecordUnreadable, err)
@@ -242,7 +241,7 @@ func (p *place) alone(s *sighting) (alone, opened bool, err error) {
 		return false, false, nil
 	}
 	f, err := p.dir.Open(p.lockName(), vfs.Read)
-	if isErrno(err, syscall.EAGAIN) || errors.Is(err, vfs.ErrInUse) {
+	if isErrno(err, errAgain) || errors.Is(err, vfs.ErrInUse) {
 		return false, true, nil // somebody else asks at this moment
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/probate-dev/probate/fence"
@@ -109,7 +108,7 @@ func (p *place) enterGate(op string) (fence.Gate, error) {
 // done must be called after the release.
 func (p *place) holdGateSpared(op string) (gate fence.Gate, done func(), err error) {
 	gate, err = p.enterGate(op)
-	if !isErrno(err, syscall.EMFILE, syscall.ENFILE) || !p.in.keepsSpare {
+	if !isErrno(err, errManyFiles, errAllFiles) || !p.in.keepsSpare {
 		return gate, func() {}, err
 	}
 	spare := &p.in.spare

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,6 +37,11 @@ func pin(dir int, name string) (int, error) {
 	}
 	return unix.Openat(dir, name,
 		unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+}
+
+// otherKind recognizes what open(2) says here about a link (NetBSD: EFTYPE) and a socket.
+func otherKind(errno syscall.Errno) bool {
+	return errno == unix.EFTYPE || errno == unix.EOPNOTSUPP
 }
 
 func (d *osDir) CreateUnnamed(fs.FileMode) (File, error) {

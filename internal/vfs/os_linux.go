@@ -31,6 +31,9 @@ func pin(dir int, name string) (int, error) {
 	return unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
+// otherKind: Linux has nothing more to say.
+func otherKind(syscall.Errno) bool { return false }
+
 func flush(fd int) error { return unix.Fsync(fd) }
 
 // syncUnreadable flushes a directory that cannot be opened for reading, and so not be flushed by

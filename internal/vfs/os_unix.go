@@ -204,6 +204,9 @@ func openError(err error) error {
 		unix.ENXIO, unix.ENODEV: // a socket, a FIFO without a reader, a device
 		return &kindError{err.(syscall.Errno)}
 	}
+	if errno, ok := err.(syscall.Errno); ok && otherKind(errno) {
+		return &kindError{errno}
+	}
 	return err
 }
 

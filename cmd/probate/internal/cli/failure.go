@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/user"
 	"strings"
-	"syscall"
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/shell"
@@ -132,7 +131,7 @@ func explain(err error) failure {
 	} else if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		f.Path, f.Step = pe.Path, pe.Op
 	}
-	if f.Next == "" && (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) {
+	if f.Next == "" && isOutOfFiles(err) {
 		f.Next = shell.Here.Files()
 	}
 	if busy, ok := errors.AsType[*lockfile.BusyError](err); ok {

@@ -286,18 +286,6 @@ func isDirectory(name string) bool {
 	return filepath.Base(name) != name && err == nil && info.IsDir()
 }
 
-// isShortage reports whether the system had too little of something to start any command.
-func isShortage(err error) bool {
-	for _, errno := range []syscall.Errno{
-		syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM,
-	} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
-}
-
 // cannotRun is the error for a command that was found and could not be started.
 func cannotRun(cmd *exec.Cmd, err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
