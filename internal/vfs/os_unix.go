@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -195,26 +194,6 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 	}
 	return f, nil
 }
-
-// openError tells the answers that only something else than a regular file gives.
-func openError(err error) error {
-	switch err {
-	case unix.ELOOP, unix.EMLINK, // a link (FreeBSD says EMLINK)
-		unix.EISDIR,             // a directory
-		unix.ENXIO, unix.ENODEV: // a socket, a FIFO without a reader, a device
-		return &kindError{err.(syscall.Errno)}
-	}
-	if errno, ok := err.(syscall.Errno); ok && otherKind(errno) {
-		return &kindError{errno}
-	}
-	return err
-}
-
-// kindError is ErrNotRegular as the errno of open says it.
-type kindError struct{ errno syscall.Errno }
-
-func (e *kindError) Error() string   { return ErrNotRegular.Error() + ": " + e.errno.Error() }
-func (e *kindError) Unwrap() []error { return []error{ErrNotRegular, e.errno} }
 
 func (d *osDir) Pin(name string) (File, error) {
 	f := &osFile{path: join(d.path, name), fd: descriptor{fd: -1}}
