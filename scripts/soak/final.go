@@ -7,13 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/probate-dev/probate/lockfile"
 )
 
 // finalChecks looks at what is left when all workers have ended.
-func (s *soak) finalChecks(still time.Duration) {
+func (s *soak) finalChecks() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	lock, err := lockfile.Acquire(ctx, s.state, lockfile.Options{Label: "soak, at the end"})
@@ -28,8 +27,9 @@ func (s *soak) finalChecks(still time.Duration) {
 	}
 	s.checkLog()
 	s.checkFolder()
-	if s.longest > still {
-		s.violation("nothing was committed for %v, at most %v is allowed", s.longest, still)
+	s.checkHistory()
+	if s.longest > s.still {
+		s.violation("nothing was committed for %v, at most %v is allowed", s.longest, s.still)
 	}
 	if s.acks == 0 || s.killsHeld == 0 || s.logged == 0 {
 		s.violation("too short to say anything: %d commits, %d holders killed, %d takeovers",
@@ -38,12 +38,14 @@ func (s *soak) finalChecks(still time.Duration) {
 }
 
 func (s *soak) checkState() {
-	c, err := readState(s.state)
+	began := monotonic()
+	c, err := readState(s.state, s.workers)
 	if err != nil {
 		s.violation("%v", err)
 		return
 	}
 	s.total = c.Total
+	s.events = append(s.events, event{slot: -1, call: began, end: monotonic(), value: c.Total})
 	for slot, n := range c.Slots {
 		if n < s.acked[slot] {
 			s.lost += s.acked[slot] - n
@@ -62,8 +64,14 @@ func (s *soak) checkLog() {
 		return
 	}
 	s.unreadable = unreadable
+	if unreadable > s.kills {
+		s.violation("%d lines of the log cannot be read after %d kills", unreadable, s.kills)
+	}
 	var last uint64
 	for _, e := range entries {
+		if e.Event == lockfile.EventAbandoned && (s.faults > 0 || s.smallDisk) {
+			continue
+		}
 		if e.Event != lockfile.EventTakeover {
 			s.violation("the log has %q of fence %d, which nothing here causes", e.Event, e.Fence)
 			continue
@@ -79,8 +87,21 @@ func (s *soak) checkLog() {
 	if last < s.fence {
 		s.violation("the counter is at %d, the log ends with %d", s.fence, last)
 	}
-	if s.takeovers > s.logged {
+	_, err = os.Stat(s.state + ".recovery.log.1")
+	if rolled := err == nil; s.takeovers > s.logged && !rolled {
 		s.violation("%d takeovers, %d in the log", s.takeovers, s.logged)
+	}
+}
+
+// checkHistory looks for an order in which one counter could have seen everything.
+func (s *soak) checkHistory() {
+	s.mu.Lock()
+	events := s.events
+	s.mu.Unlock()
+	verdict, wrong := checkHistory(events)
+	s.verdict = verdict
+	if wrong != nil {
+		s.violation("the history is %s:%s", verdict, story(wrong))
 	}
 }
 

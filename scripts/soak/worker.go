@@ -11,8 +11,9 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"strconv"
+	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,24 +23,42 @@ import (
 
 const workerArg = "worker"
 
-// What workers say to the parent, one line each.
+// What workers say to the parent, one line each. Times are those of monotonic.
 const (
-	sayAck      = "ack"      // N: this commit of the worker's slot went through
+	sayTry      = "try"      // TOTAL TIME: from then on it raises the counter in the state to that
+	sayAck      = "ack"      // N TIME: it did, and this is commit N of the worker's slot
+	sayRefused  = "refused"  // it did not, and nothing changed
+	sayUnsure   = "unsure"   // TIME: it may have
 	sayTakeover = "takeover" // it took the lock over
-	sayConflict = "conflict" // PID TIME: another process is in the critical section
+	sayConflict = "conflict" // SLOT TIME: another worker is in the critical section
 	sayLost     = "lost"     // a commit that was acknowledged is not in the state
+	sayFaults   = "faults"   // N: so many of its file operations failed since it said so last
 	sayError    = "error"    // anything else that must not happen
 )
+
+// exitFaulty is the exit code of a worker that cannot go on after a fault.
+const exitFaulty = 4
+
+// workerOrder is what a worker is told, as JSON.
+type workerOrder struct {
+	Slot, Acked     int
+	State, Critical string
+	Workers         int
+	OwnProc         bool // mount a /proc of its own
+	SmallDisk       bool // the disk may be full
+	Faults          int  // one operation in so many fails
+	Seed, Stream    uint64
+}
 
 // content is the state: how many commits there were, and the last one of every slot. Each commit
 // raises two numbers, so that one that is lost leaves a trace whoever comes next.
 type content struct {
-	Total int          `json:"total"`
-	Slots [workers]int `json:"slots"`
+	Total int   `json:"total"`
+	Slots []int `json:"slots"`
 }
 
-func readState(path string) (content, error) {
-	var c content
+func readState(path string, workers int) (content, error) {
+	c := content{Slots: make([]int, workers)}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -51,7 +70,7 @@ func readState(path string) (content, error) {
 	for _, n := range c.Slots {
 		sum += n
 	}
-	if err == nil && sum != c.Total {
+	if err == nil && (sum != c.Total || len(c.Slots) != workers) {
 		err = fmt.Errorf("the slots of %s do not sum up", text)
 	}
 	return c, err
@@ -63,18 +82,28 @@ func say(verb string, args ...any) {
 	}
 }
 
-// work is a worker: SLOT ACKED STATE CRITICAL.
+func fatal(err error) {
+	say(sayError, err)
+	os.Exit(1)
+}
+
+// work is a worker.
 func work(args []string) {
-	slot, _ := strconv.Atoi(args[0])
-	acked, _ := strconv.Atoi(args[1])
-	state := args[2]
-	// The critical section of its own, told apart from the lock under test: a POSIX record lock
-	// names its holder, and the kernel drops it when the holder ends. Its descriptor is the lowest
-	// of ours, which the kernel closes first.
-	critical, err := os.OpenFile(args[3], os.O_RDWR|os.O_CREATE, 0o600)
+	var o workerOrder
+	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
+		fatal(err)
+	}
+	if o.OwnProc {
+		if err := ownProc(); err != nil {
+			fatal(err)
+		}
+	}
+	critical, err := os.OpenFile(o.Critical, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		say(sayError, err)
-		os.Exit(1)
+		fatal(err)
+	}
+	if o.Faults > 0 {
+		injectFaults(o.Seed, o.Stream, o.Faults, filepath.Dir(o.State))
 	}
 	var stop atomic.Bool
 	go func() {
@@ -84,71 +113,138 @@ func work(args []string) {
 		}
 		os.Exit(3) // the parent is gone
 	}()
-	for !stop.Load() {
-		if acked, err = tenure(slot, acked, state, int(critical.Fd())); err != nil {
-			say(sayError, err)
-			os.Exit(1)
+	for told := int64(0); !stop.Load(); {
+		if err := o.tenure(int(critical.Fd())); err != nil {
+			fatal(err)
+		}
+		if now := injected.Load(); now > told {
+			say(sayFaults, now-told)
+			told = now
 		}
 		time.Sleep(rand.N(2 * time.Millisecond)) // give others a turn
 	}
 }
 
-// tenure acquires, commits once and releases. It returns the last commit that was acknowledged.
-func tenure(slot, acked int, state string, critical int) (int, error) {
+// excused reports whether something may fail: a file operation of this process did, since before,
+// or the disk is full.
+func (o *workerOrder) excused(err error, before int64) bool {
+	return injected.Load() > before || o.SmallDisk && errors.Is(err, syscall.ENOSPC)
+}
+
+// tenure acquires, commits once and releases. An error is something that must not happen.
+func (o *workerOrder) tenure(critical int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	lock, err := lockfile.Acquire(ctx, state, lockfile.Options{Label: "soak " + strconv.Itoa(slot)})
+	faults := injected.Load()
+	label := fmt.Sprintf("%s%d", labelPrefix, o.Slot)
+	lock, err := lockfile.Acquire(ctx, o.State, lockfile.Options{Label: label})
 	if err != nil {
-		return acked, err
+		if o.excused(err, faults) && ctx.Err() == nil {
+			return nil
+		}
+		return err
 	}
+	began := monotonic()
 	if lock.Recovered() != nil {
 		say(sayTakeover)
 	}
-	if err := enter(critical); err != nil {
-		return acked, fmt.Errorf("critical section: %w", err)
+	if err := enter(critical, o.Slot, o.Workers); err != nil {
+		return fmt.Errorf("critical section: %w", err)
 	}
-	now, err := readState(state)
-	if err != nil {
-		return acked, err
+	if err := o.commit(lock, began, faults); err != nil {
+		return err
 	}
-	if now.Slots[slot] < acked {
-		say(sayLost, fmt.Sprintf("commit %d was acknowledged, the state has %d", acked,
-			now.Slots[slot]))
+	if err := leave(critical, o.Slot); err != nil {
+		return fmt.Errorf("critical section: %w", err)
 	}
-	now.Total++
-	now.Slots[slot]++
-	text, err := json.Marshal(now)
-	if err != nil {
-		return acked, err
-	}
-	// Nobody breaks locks here and there are no other programs: any refusal is an error.
-	if err := lock.WriteFile(state, text, 0o600); err != nil {
-		return acked, err
-	}
-	say(sayAck, now.Slots[slot])
-	if err := leave(critical); err != nil {
-		return acked, fmt.Errorf("critical section: %w", err)
-	}
-	return now.Slots[slot], lock.Release()
+	return o.release(lock)
 }
 
-func enter(fd int) error {
-	for {
-		lock := unix.Flock_t{Type: unix.F_WRLCK}
-		err := unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &lock)
-		if err == nil || !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+// commit raises the counter by one.
+func (o *workerOrder) commit(lock *lockfile.Lock, began, faults int64) error {
+	now, err := readState(o.State, o.Workers)
+	if err != nil {
+		return err
+	}
+	if now.Slots[o.Slot] < o.Acked {
+		say(sayLost, fmt.Sprintf("commit %d was acknowledged, the state has %d", o.Acked,
+			now.Slots[o.Slot]))
+	}
+	now.Total++
+	now.Slots[o.Slot]++
+	text, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	say(sayTry, now.Total, began)
+	// Nobody breaks locks here and there are no other programs: any refusal without a fault is an
+	// error.
+	err = lock.WriteFile(o.State, text, 0o600)
+	switch {
+	case err == nil:
+		o.Acked = now.Slots[o.Slot]
+		say(sayAck, o.Acked, monotonic())
+	case !o.excused(err, faults) || errors.Is(err, lockfile.ErrLost):
+		return err
+	case errors.Is(err, lockfile.ErrUnsure):
+		say(sayUnsure, monotonic())
+	default:
+		say(sayRefused)
+	}
+	return nil
+}
+
+// release gives the lock up, whatever fails on the way. Where it fails again and again the end of
+// the process must do.
+func (o *workerOrder) release(lock *lockfile.Lock) error {
+	for range 20 {
+		faults := injected.Load()
+		err := lock.Release()
+		if err == nil {
+			return nil
+		}
+		if !o.excused(err, faults) || errors.Is(err, lockfile.ErrLost) {
 			return err
 		}
-		lock = unix.Flock_t{Type: unix.F_WRLCK}
+	}
+	os.Exit(exitFaulty)
+	return nil
+}
+
+// The critical section is told apart from the lock under test by POSIX record locks, one byte for
+// each slot: the kernel drops them when their process ends, and whoever enters sees which others
+// are inside, in whatever pid namespace they are.
+
+func enter(fd, slot, workers int) error {
+	own := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(slot), Len: 1}
+	if err := unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &own); err != nil {
+		return err
+	}
+	for other := range workers {
+		if other == slot {
+			continue
+		}
+		lock := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(other), Len: 1}
 		if err := unix.FcntlFlock(uintptr(fd), unix.F_GETLK, &lock); err != nil {
 			return err
 		}
 		if lock.Type != unix.F_UNLCK {
-			say(sayConflict, lock.Pid, monotonic())
+			say(sayConflict, other, monotonic())
 		}
 	}
+	return nil
 }
 
-func leave(fd int) error {
-	return unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
+func leave(fd, slot int) error {
+	return unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &unix.Flock_t{Type: unix.F_UNLCK,
+		Start: int64(slot), Len: 1})
+}
+
+// monotonic is a clock that all processes of this machine share, in nanoseconds.
+func monotonic() int64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		panic(err)
+	}
+	return ts.Nano()
 }
