@@ -97,6 +97,11 @@ func (r Runner) Build(pkg, overlay, name string) (string, error) {
 	}
 	cmd := exec.Command("go", append(args, "./"+pkg)...)
 	cmd.Dir = r.Root
+	own := filepath.Join(r.Root, filepath.FromSlash(pkg))
+	if _, err := os.Stat(filepath.Join(own, "go.mod")); err == nil { // a module of its own
+		cmd = exec.Command("go", append(args, ".")...)
+		cmd.Dir = own
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
 	}
