@@ -10,8 +10,8 @@ ACTIONLINT=v1.7.12 # github.com/rhysd/actionlint
 TARGETS=(linux/amd64 linux/386 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
 	openbsd/amd64 netbsd/amd64)
 STEPS=(test selftest gofmt modules vet staticcheck shell workflows release race 386 arches wine examples
-	sqlite fuzz mutants bench contend soak)
-NESTED=(scripts/bench store/docs/sqldocs/testsqlite) # modules of their own
+	sqlite fuzz kills faults mutants bench contend soak)
+NESTED=(scripts/bench scripts/soak store/docs/sqldocs/testsqlite) # modules of their own
 
 # First the test command of the README, exactly. Skips are compared in the run under the race
 # detector, which starts the same tests.
@@ -108,7 +108,11 @@ step_examples() { go test -run '^Example' -count=1 ./...; }
 # With a database driver, which only tests need.
 step_sqlite() { (cd store/docs/sqldocs/testsqlite && go test ./...); }
 
-step_fuzz() { bash scripts/fuzz.sh 10s; }
+step_fuzz() { bash scripts/fuzz.sh 3s; }
+
+step_kills() { go test -count=1 -timeout 20m -run '^TestKilledAt' ./cmd/probate/internal/cli -every; }
+
+step_faults() { go test -count=1 -timeout 20m -run '^TestOperationsFail$' ./cmd/probate/internal/cli -times 6; }
 
 step_mutants() { go test -count=1 -timeout 20m ./scripts/mutants -mutants; }
 
@@ -117,7 +121,10 @@ step_bench() { (cd scripts/bench && go test ./... && go test -run '^$' -bench . 
 
 step_contend() { (cd scripts/bench && go run ./contend -rounds 200); }
 
-step_soak() { bash scripts/soak.sh 20; }
+step_soak() {
+	(cd scripts/soak && go test -count=1 ./...)
+	bash scripts/soak.sh 20
+}
 
 fail() { echo "check: $*" >&2; return 1; }
 

@@ -22,7 +22,8 @@ import (
 var (
 	everyStep = flag.Bool("every", false,
 		"kill and fail the command at every file operation, not at a sample of them")
-	sampleSeed = flag.Uint64("sample", uint64(time.Now().UnixNano()),
+	sampleTimes = flag.Int("times", 1, "how many times larger that sample is")
+	sampleSeed  = flag.Uint64("sample", uint64(time.Now().UnixNano()),
 		"seed of the sample of file operations at which the command is killed or fails")
 )
 
@@ -159,6 +160,7 @@ func (d *desk) abandoned() string {
 // sample returns the numbers to try of n: all of them, or some.
 func sample(t *testing.T, n, some int) []int {
 	t.Helper()
+	some *= *sampleTimes
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i

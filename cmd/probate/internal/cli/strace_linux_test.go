@@ -10,12 +10,13 @@ import (
 	"testing"
 )
 
-// callClasses are the system calls behind the file operations, by what they are about.
+// callClasses are the system calls behind the file operations, by what they are about. Those with a
+// question mark are 32-bit programs'.
 var callClasses = map[string]string{
-	"path":   "openat,newfstatat,statx",
-	"lock":   "fcntl,flock",
+	"path":   "openat,newfstatat,statx,?fstatat64",
+	"lock":   "fcntl,flock,?fcntl64",
 	"rename": "renameat,renameat2,linkat,unlinkat",
-	"write":  "write,pwrite64,ftruncate,fchmod,fchown",
+	"write":  "write,pwrite64,ftruncate,?ftruncate64,fchmod,fchown,?fchown32",
 	"flush":  "fsync",
 }
 
