@@ -3,9 +3,15 @@ package mutants
 // takesFromTheLiving makes every held lock one that is taken over.
 var takesFromTheLiving = []Edit{
 	{"lockfile/acquire.go",
-		"		switch s.finding.Verdict {\n		case identity.Free:\n			lock,",
-		"		if s.finding.Verdict == identity.Alive {\n			s.finding.Verdict = identity.Gone\n" +
-			"		}\n		switch s.finding.Verdict {\n		case identity.Free:\n			lock,"},
+		`		switch s.finding.Verdict {
+		case identity.Free:
+			lock,`,
+		`		if s.finding.Verdict == identity.Alive {
+			s.finding.Verdict = identity.Gone
+		}
+		switch s.finding.Verdict {
+		case identity.Free:
+			lock,`},
 	{"lockfile/takeover.go",
 		"	if req.event == EventTakeover && s.finding.Verdict != identity.Gone {\n",
 		"	if req.event == EventTakeover && s.finding.Verdict == identity.Unknown {\n"},
@@ -25,8 +31,13 @@ var ofProcesses = []Mutant{
 		Name: "overtaken-owners-commit",
 		Why:  "who was overtaken writes over what the next one wrote.",
 		Edits: append([]Edit{{"lockfile/tenure.go",
-			"	if now != t.token {\n		err := t.fenced(op, now)\n",
-			"	if true {\n		return nil\n	}\n	if now != t.token {\n		err := t.fenced(op, now)\n"}},
+			`	if now != t.token {
+		err := t.fenced(op, now)`,
+			`	if true {
+		return nil
+	}
+	if now != t.token {
+		err := t.fenced(op, now)`}},
 			takesFromTheLiving...),
 		Suite: soak("-soak=3s", "-soak.faults=0"),
 		Story: `(?s)lost +[1-9].*history +NOT linearizable`,
@@ -36,8 +47,11 @@ var ofProcesses = []Mutant{
 		Why: "a break that cannot remove its own record at once leaves it, and it reads as alive " +
 			"for as long as its process lives.",
 		Edits: []Edit{{"lockfile/lock.go",
-			"	if err != nil && !errors.Is(err, ErrLost) {\n		l.withdrawLater()\n	}\n	return err\n",
-			"	return err\n"}},
+			`	if err != nil && !errors.Is(err, ErrLost) {
+		l.withdrawLater()
+	}
+	return err`,
+			`	return err`}},
 		Suite: command("TestOperationsFail/break,_owner_alive", "-sample=1"),
 		Story: `nobody was given the lock, and yet`,
 	},
@@ -71,7 +85,7 @@ var ofProcesses = []Mutant{
 	},
 	{
 		Name: "log-after-the-fence",
-		Why:  "a number is in use that is in no log, so that a fence that gets lost begins below it.",
+		Why:  "a number is in use that is in no log: a fence that gets lost begins below it.",
 		Edits: []Edit{{"lockfile/takeover.go", "	if err := gate.Raise(token); err != nil {\n",
 			"	if err := error(nil); err != nil {\n"}, {"lockfile/takeover.go",
 			"	reason := req.reason\n", "	if err := gate.Raise(token); err != nil {\n" +
