@@ -77,8 +77,8 @@ func run(ctx context.Context, c settings) int {
 		fmt.Fprintf(os.Stderr, "soak: %v\n", err)
 		return 1
 	}
-	fmt.Printf("soak: %v, %d processes, seed %d, faults 1 in %d, in %s", c.length, c.workers, c.seed,
-		c.faults, home)
+	fmt.Printf("soak: %v, %d processes, seed %d, faults 1 in %d, in %s", c.length, c.workers,
+		c.seed, c.faults, home)
 	if c.private {
 		fmt.Print(", pid namespaces")
 	}
@@ -128,7 +128,8 @@ func (s *soak) keep() {
 }
 
 func (s *soak) print() {
-	fmt.Printf("commits     %d acknowledged, %d refused, %d in the state\n", s.acks, s.refused, s.total)
+	fmt.Printf("commits     %d acknowledged, %d refused, %d in the state\n", s.acks, s.refused,
+		s.total)
 	fmt.Printf("kills       %d, %d of them certainly of a holder\n", s.kills, s.killsHeld)
 	fmt.Printf("stops       %d, %d of them certainly of a holder\n", s.stops, s.stopsHeld)
 	fmt.Printf("faults      %d, and %d times a full disk\n", s.faulted, s.fills)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // The whole of it, in short. scripts/mutants runs it on code that is broken on purpose.
 func TestSoak(t *testing.T) {
-	c := settings{length: *soakFor, still: 10 * time.Second, dir: "", seed: rand.Uint64(), workers: 6,
+	c := settings{length: *soakFor, still: 10 * time.Second, seed: rand.Uint64(), workers: 6,
 		faults: *soakFaults, private: os.Geteuid() == 0}
 	if code := run(t.Context(), c); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -55,9 +55,11 @@ func TestHistory(t *testing.T) {
 		events []event
 		wrong  bool
 	}{
-		"one after the other": {events: []event{raise(0, 1, 2, 1), raise(1, 3, 4, 2), look(5, 6, 2)}},
-		"at once":             {events: []event{raise(0, 1, 9, 2), raise(1, 1, 9, 1), look(2, 8, 1)}},
-		"read before":         {events: []event{raise(0, 1, 9, 1), look(2, 3, 0), look(4, 5, 1)}},
+		"one after the other": {events: []event{raise(0, 1, 2, 1), raise(1, 3, 4, 2),
+			look(5, 6, 2)}},
+		"at once": {events: []event{raise(0, 1, 9, 2), raise(1, 1, 9, 1),
+			look(2, 8, 1)}},
+		"read before": {events: []event{raise(0, 1, 9, 1), look(2, 3, 0), look(4, 5, 1)}},
 		"perhaps it was": {events: []event{perhaps(0, 1, 3, 1), raise(1, 4, 5, 2),
 			look(6, 7, 2)}},
 		"perhaps it was not": {events: []event{perhaps(0, 1, 3, 1), raise(1, 4, 5, 1),
@@ -90,7 +92,8 @@ func TestLongHistory(t *testing.T) {
 			events = append(events, look(at+7, at+8, i+1))
 		}
 	}
-	if verdict, wrong := checkHistory(events); wrong != nil || !strings.Contains(verdict, " parts") ||
+	verdict, wrong := checkHistory(events)
+	if wrong != nil || !strings.Contains(verdict, " parts") ||
 		strings.Contains(verdict, " 1 parts") {
 		t.Error(verdict)
 	}
@@ -100,7 +103,7 @@ func TestLongHistory(t *testing.T) {
 		at--
 	}
 	spoilt[at].value--
-	verdict, wrong := checkHistory(spoilt)
+	verdict, wrong = checkHistory(spoilt)
 	if want := fmt.Sprint(spoilt[at].value); wrong == nil || !strings.Contains(story(wrong), want) {
 		t.Errorf("%s, and not a word of %s:%s", verdict, want, story(wrong))
 	}
