@@ -59,6 +59,7 @@ type Op struct {
 	Changed bool   // something that another process can see is different now
 	Inode   uint64 // of the file that it was about, 0 when there is none
 	Bytes   []byte // what was read
+	Said    bool   // what a question was answered
 	// Private is also set before: nobody else can notice the operation, nor does it depend on what
 	// others do.
 	Private bool
@@ -187,6 +188,7 @@ func (op *Op) sawInfo(i vfs.Info) {
 func (op *Op) sawBytes(b []byte) { op.Seen = Mix(op.Seen, maphash.Bytes(seed, b)) }
 
 func (op *Op) sawBool(b bool) {
+	op.Said = b
 	op.Seen = Mix(op.Seen, 1)
 	if b {
 		op.Seen = Mix(op.Seen, 2)

@@ -193,6 +193,9 @@ type Process struct {
 
 var _ vfs.FS = (*Process)(nil)
 
+// ID returns the id of the process.
+func (p *Process) ID() uint64 { return p.id }
+
 // Exit closes all descriptors, as the kernel does for a process that ends, killed or not.
 func (p *Process) Exit() {
 	p.disk.mu.Lock()
@@ -268,8 +271,7 @@ func (p *Process) Resolve(name string) (dir, base string, err error) {
 // OpenDir implements vfs.FS.
 func (p *Process) OpenDir(name string) (vfs.Dir, error) {
 	d := &dir{p: p, at: path.Clean(name)}
-	err := p.do(Op{Kind: OpOpenDir, Name: d.at}, func(op *Op) error {
-		op.Private = true
+	err := p.do(Op{Kind: OpOpenDir, Name: d.at, Private: true}, func(*Op) error {
 		if d.dir = p.disk.dirs[d.at]; d.dir == nil {
 			return syscall.ENOENT
 		}

@@ -1,0 +1,213 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/lockfile"
+)
+
+// What scripts do: the real calls, and what the monitor makes of their answers.
+
+// Acquire takes the lock, waiting if that is wanted, and reports whether it has it.
+func (p *Proc) Acquire(wait bool) bool {
+	p.w.note(p, "acquires (waiting: %v)", wait)
+	var lock *lockfile.Lock
+	var err error
+	if wait {
+		lock, err = lockfile.Acquire(context.Background(), state, p.opts)
+	} else {
+		lock, err = lockfile.TryAcquire(state, p.opts)
+	}
+	if err != nil {
+		p.w.note(p, "does not get the lock: %v", err)
+		p.refused(err)
+		return false
+	}
+	t := p.w.monitor.acquired(p, lock)
+	p.w.note(p, "has the lock, number %d, file %s", t.token, fileName(t.record.inode))
+	return true
+}
+
+// refused checks an error of acquire, recover or break.
+func (p *Proc) refused(err error) {
+	busy, isBusy := errors.AsType[*lockfile.BusyError](err)
+	e, isError := errors.AsType[*lockfile.Error](err)
+	switch {
+	case isBusy && (busy.Finding.Reason != "" || errors.Is(err, lockfile.ErrGateBusy) ||
+		busy.Finding.Verdict == identity.Free):
+	case isError && e.Op != "" && e.Step != "" && e.Path != "" &&
+		(errors.Is(err, lockfile.ErrGateBusy) || errors.Is(err, lockfile.ErrChanged) ||
+			errors.Is(err, lockfile.ErrLost)):
+	default:
+		p.w.monitor.fail("I8", "%s: %T: %v", p.name, err, err)
+	}
+}
+
+// Update reads the state, and replaces it by the next one through the lock.
+func (p *Proc) Update() {
+	t := p.Tenure
+	t.base = number(p.read(state))
+	p.w.note(p, "has read update %d, and writes %d", t.base, t.base+1)
+	landed := t.landed
+	data := fmt.Appendf(nil, "%d by %s", t.base+1, p.name)
+	p.wrote(t, landed, t.lock.WriteFile(state, data, 0o600))
+}
+
+// wrote checks what a write says about itself.
+func (p *Proc) wrote(t *Tenure, landed int, err error) {
+	m := &p.w.monitor
+	p.w.note(p, "its write: %v", err)
+	switch {
+	case err == nil:
+		if t.landed == landed {
+			m.fail("I8", "%s is told that it has written, and nothing was written", p.name)
+		}
+	case errors.Is(err, lockfile.ErrUnsure):
+		if t.landed == landed || !t.record.excused() {
+			m.fail("I8", "%s is told that its write is unsure, for no reason: %v", p.name, err)
+		}
+		t.over = true
+	case errors.Is(err, lockfile.ErrLost):
+		if t.landed != landed {
+			m.fail("I8", "%s is told that nothing was written, and it was: %v", p.name, err)
+		}
+		p.lost(t, err)
+	case errors.Is(err, lockfile.ErrGateBusy):
+	default:
+		m.fail("I8", "%s cannot write: %T: %v", p.name, err, err)
+	}
+}
+
+// lost checks that a tenure that is told that it is lost was really taken away.
+func (p *Proc) lost(t *Tenure, err error) {
+	t.over = true
+	if !t.record.excused() {
+		p.w.monitor.fail("I5", "%s lost its lock, and nobody broke it: %v", p.name, err)
+	}
+}
+
+// Release gives the lock up.
+func (p *Proc) Release() {
+	t := p.Tenure
+	p.w.note(p, "releases")
+	err := t.lock.Release()
+	p.w.note(p, "its release: %v", err)
+	switch {
+	case err == nil:
+		t.over = true
+	case errors.Is(err, lockfile.ErrLost):
+		p.lost(t, err)
+	case errors.Is(err, lockfile.ErrGateBusy):
+	default:
+		p.w.monitor.fail("I8", "%s cannot release: %T: %v", p.name, err, err)
+	}
+}
+
+// Tenancy is acquire, update, release.
+func (p *Proc) Tenancy(wait bool) {
+	if p.Acquire(wait) {
+		p.Update()
+		p.Release()
+	}
+}
+
+// Recover takes over and releases, if the owner is gone.
+func (p *Proc) Recover() {
+	p.w.note(p, "recovers")
+	was, err := lockfile.Recover(context.Background(), state, p.opts)
+	switch {
+	case err != nil:
+		p.w.note(p, "does not recover: %v", err)
+		p.refused(err)
+	case was == nil:
+		p.w.note(p, "finds nothing to recover")
+	default:
+		p.w.note(p, "has recovered %s, number %d", was.LockID, was.Fence)
+		p.w.monitor.tookOver(p, was)
+	}
+}
+
+// Break looks who has the lock, and takes it away on a person's word.
+func (p *Proc) Break() {
+	in, err := lockfile.Inspect(state, p.opts)
+	if err != nil {
+		p.w.monitor.fail("I8", "%s cannot look: %v", p.name, err)
+		return
+	}
+	if in.LockID == "" {
+		return
+	}
+	p.w.note(p, "breaks %s (%s)", in.LockID, in.Verdict)
+	p.breaking = in.LockID
+	defer func() { p.breaking = "" }()
+	was, err := lockfile.Break(context.Background(), state, lockfile.BreakRequest{
+		LockID: in.LockID, Reason: "a test", By: "a person", EvenIfAlive: true}, p.opts)
+	if err != nil {
+		p.w.note(p, "does not break: %v", err)
+		p.refused(err)
+		return
+	}
+	p.w.note(p, "has broken %s, number %d", was.LockID, was.Fence)
+	p.w.monitor.tookOver(p, &was.Recovered)
+}
+
+// Fork starts child with the descriptor of the lock, as a command that runs under it.
+func (p *Proc) Fork(script *Script) {
+	child := p.w.newProc(script)
+	if err := p.files.InheritHandle(child.files, p.Tenure.lock.Handle()); err != nil {
+		panic(err)
+	}
+	p.Tenure.child = child
+	environ := p.Tenure.lock.Environ()
+	t := p.Tenure
+	child.start(func() {
+		child.environ, child.Tenure = environ, t
+		script.Run(child)
+	})
+}
+
+// UpdateInherited is Update under the lock of the process above.
+func (p *Proc) UpdateInherited() {
+	t := p.Tenure
+	in, err := lockfile.Inherit(state, p.environ, p.opts)
+	if err != nil || in == nil {
+		p.w.note(p, "inherits nothing: %v", err)
+		return
+	}
+	defer in.Close()
+	t.base = number(p.read(state))
+	landed := t.landed
+	data := fmt.Appendf(nil, "%d by %s", t.base+1, p.name)
+	err = in.WriteFile(state, data, 0o600)
+	if errors.Is(err, lockfile.ErrLost) && !errors.Is(err, lockfile.ErrUnsure) && t.landed == landed &&
+		(t.record.gone || t.over) {
+		p.w.note(p, "its write: %v", err)
+		return // the process above has released
+	}
+	p.wrote(t, landed, err)
+}
+
+// read reads a file, "" when there is none.
+func (p *Proc) read(name string) []byte {
+	dir, base, err := p.files.Resolve(name)
+	if err != nil {
+		return nil
+	}
+	d, err := p.files.OpenDir(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	f, err := d.Open(base, vfs.Read)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	content, _ := io.ReadAll(io.NewSectionReader(f, 0, 1<<16))
+	return content
+}

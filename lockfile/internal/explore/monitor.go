@@ -1,0 +1,309 @@
+package explore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/probate-dev/probate/internal/vfs/simfs"
+	"github.com/probate-dev/probate/lockfile"
+)
+
+// Monitor knows what is true, and checks the invariants of the protocol:
+//
+//	I1  never two processes that hold at the same time, and no update lost
+//	I2  no commit after another's takeover, nor without the own record at its place under the gate
+//	I3  the counter never decreases, and no number is handed out twice by takeovers
+//	I4  after any crash some process can acquire without a person
+//	I5  a living owner is never judged gone
+//	I6  the number of files is bounded
+//	I7  the largest number in the log is at least the counter
+//	I8  every failure is typed and names step and path, and says the truth about what was done
+type Monitor struct {
+	w       *world
+	broken  *Violation
+	records []*published
+	tenures []*Tenure
+	lock    uint64 // inode at the record's name
+	counter uint64 // in the fence
+	largest uint64 // number that a takeover has returned
+	updates int    // of the state
+	writer  *Tenure
+}
+
+// Violation is an invariant that was broken.
+type Violation struct {
+	Invariant, What string
+}
+
+// published is a record that was at the lock's name.
+type published struct {
+	proc   *Proc
+	inode  uint64
+	id     string
+	gone   bool // its own process removed it
+	broken bool // a person broke it
+	robbed bool // a record-v2 peer took it away without asking
+}
+
+// Tenure is a lock that was handed out.
+type Tenure struct {
+	proc   *Proc
+	child  *Proc // has inherited its descriptor
+	lock   *lockfile.Lock
+	record *published
+	token  uint64
+	over   bool // released, or told that it is lost
+	base   int  // update of the state that it has read
+	landed int  // updates of its own
+}
+
+func (m *Monitor) fail(invariant, format string, args ...any) {
+	if m.broken == nil {
+		m.broken = &Violation{invariant, fmt.Sprintf(format, args...)}
+	}
+}
+
+// hash is what must agree when two states are one.
+func (m *Monitor) hash() uint64 {
+	h := simfs.Mix(m.lock, m.counter)
+	h = simfs.Mix(simfs.Mix(h, m.largest), uint64(m.updates))
+	for _, r := range m.records {
+		h = simfs.Mix(h, r.inode<<3|bit(r.gone)|bit(r.broken)<<1|bit(r.robbed)<<2)
+	}
+	for _, t := range m.tenures {
+		h = simfs.Mix(h, t.record.inode<<1|bit(t.over))
+		h = simfs.Mix(h, uint64(t.base)<<32|uint64(t.landed))
+	}
+	return h
+}
+
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// alive reports whether a tenure has a process: its own, or a child with its descriptor.
+func (t *Tenure) alive() bool { return !t.proc.dead || t.child != nil && !t.child.dead }
+
+// excused reports whether something that is nobody's fault here has ended the tenure.
+func (r *published) excused() bool { return r.broken || r.robbed }
+
+func (m *Monitor) of(inode uint64) *published {
+	for i := len(m.records) - 1; i >= 0; i-- {
+		if m.records[i].inode == inode {
+			return m.records[i]
+		}
+	}
+	return nil
+}
+
+// after looks at a file operation that succeeded.
+func (m *Monitor) after(p *Proc, op *simfs.Op) {
+	if !op.Changed {
+		return
+	}
+	switch op.Kind {
+	case simfs.OpWrite, simfs.OpTruncate, simfs.OpAppend:
+		if op.Name == gate {
+			m.fence(p)
+		}
+		return
+	case simfs.OpLock, simfs.OpUnlock, simfs.OpClose, simfs.OpOpen, simfs.OpChmod, simfs.OpChown:
+		return
+	}
+	if op.To == path.Base(gate) {
+		m.fence(p)
+	}
+	if op.Kind == simfs.OpRename && op.To == path.Base(state) {
+		m.update(p)
+	}
+	if now := m.w.disk.Inode(record); now != m.lock {
+		m.changedHands(p, now)
+	}
+}
+
+// changedHands notes that another file, or none, stands at the record's name.
+func (m *Monitor) changedHands(p *Proc, now uint64) {
+	if old := m.of(m.lock); old != nil {
+		switch {
+		case old.proc == p:
+			old.gone = true
+		case p.script.Legacy:
+			old.robbed = true
+		case p.breaking != "" && p.breaking == old.id:
+			old.broken = true
+		}
+	}
+	m.lock = now
+	if now == 0 {
+		return
+	}
+	if back := m.of(now); back != nil {
+		back.gone = false // exchanged back
+		return
+	}
+	content, _ := m.w.disk.Read(record)
+	m.records = append(m.records, &published{proc: p, inode: now, id: lockID(content)})
+}
+
+func lockID(content []byte) string {
+	_, rest, ok := bytes.Cut(content, []byte(`"lease":"`))
+	if !ok || len(rest) < 48 {
+		return ""
+	}
+	sum := sha256.Sum256(rest[:48])
+	return hex.EncodeToString(sum[:8])
+}
+
+// fence looks at a counter that was written.
+func (m *Monitor) fence(p *Proc) {
+	content, _ := m.w.disk.Read(gate)
+	now, err := strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64)
+	if p.script.Legacy {
+		if err == nil {
+			m.counter = now
+		}
+		return
+	}
+	switch {
+	case err != nil:
+		m.fail("I3", "the counter reads %q", content)
+	case now < m.counter && !m.w.scenario.LegacyRecovers:
+		m.fail("I3", "the counter goes back from %d to %d", m.counter, now)
+	}
+	m.counter = now
+	if logged := m.logged(); logged < now && !m.w.scenario.Unlogged {
+		m.fail("I7", "the counter is %d, and the largest number in the log %d", now, logged)
+	}
+}
+
+func (m *Monitor) logged() (largest uint64) {
+	content, _ := m.w.disk.Read(logs)
+	for line := range bytes.SplitSeq(content, []byte("\n")) {
+		_, rest, ok := bytes.Cut(line, []byte(`"fence":`))
+		if !ok {
+			continue
+		}
+		digits := rest[:max(0, bytes.IndexAny(rest, ",}"))]
+		if n, err := strconv.ParseUint(string(digits), 10, 64); err == nil {
+			largest = max(largest, n)
+		}
+	}
+	return largest
+}
+
+// update looks at a state that was just replaced.
+func (m *Monitor) update(p *Proc) {
+	content, _ := m.w.disk.Read(state)
+	n := number(content)
+	t := p.Tenure
+	was := m.updates
+	m.updates = n
+	defer func() { m.writer = t }()
+	if p.script.Legacy {
+		if t == nil || m.lock != t.record.inode || n != was+1 {
+			p.w.note(p, "commits what it should not")
+			if !m.w.scenario.LegacyRecovers {
+				m.fail("I1", "the record-v2 peer %s writes update %d over %d", p.name, n, was)
+			}
+		}
+		if t != nil {
+			t.landed++
+		}
+		return
+	}
+	if t == nil {
+		m.fail("I2", "%s writes without a lock", p.name)
+		return
+	}
+	t.landed++
+	if counter, err := m.onDisk(); t.record.inode != m.lock || err != nil || counter != t.token {
+		m.fail("I2", "%s commits with number %d while the counter is %d, and the file at the lock's "+
+			"name is %s, not its own %s", p.name, t.token, counter, fileName(m.lock),
+			fileName(t.record.inode))
+	}
+	later := false
+	for _, other := range m.tenures {
+		if later && !other.proc.script.Legacy {
+			m.fail("I2", "%s commits after %s has acquired the lock", p.name, other.proc.name)
+		}
+		later = later || other == t
+	}
+	if n != was+1 && (m.writer == nil || !m.writer.proc.script.Legacy) {
+		m.fail("I1", "%s replaces update %d of the state by update %d: one is lost", p.name, was, n)
+	}
+}
+
+func (m *Monitor) onDisk() (uint64, error) {
+	content, _ := m.w.disk.Read(gate)
+	return strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64)
+}
+
+// number reads the state: the how manieth update it is.
+func number(content []byte) int {
+	text, _, _ := strings.Cut(string(content), " ")
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// acquired notes that a lock is handed out.
+func (m *Monitor) acquired(p *Proc, lock *lockfile.Lock) *Tenure {
+	t := &Tenure{proc: p, lock: lock, token: uint64(lock.Token())}
+	for _, r := range m.records {
+		if r.id == lock.ID() {
+			t.record = r
+		}
+	}
+	if t.record == nil {
+		m.fail("I8", "%s has lock %s, whose record was never at its name", p.name, lock.ID())
+		t.record = &published{proc: p}
+	}
+	m.holds(t)
+	if lock.Recovered() != nil {
+		m.tookOver(p, lock.Recovered())
+	} else if t.token < m.largest && !t.record.excused() {
+		m.fail("I3", "%s acquires with number %d, after %d was handed out", p.name, t.token, m.largest)
+	}
+	return t
+}
+
+// holds checks a new tenure against all others.
+func (m *Monitor) holds(t *Tenure) {
+	for _, other := range m.tenures {
+		r := other.record
+		if other.over || r.gone || r.excused() || !other.alive() {
+			continue
+		}
+		if t.record.excused() || t.proc.script.Legacy && m.w.scenario.LegacyRecovers {
+			continue
+		}
+		m.fail("I1", "%s acquires while %s holds", t.proc.name, other.proc.name)
+	}
+	m.tenures = append(m.tenures, t)
+	t.proc.Tenure = t
+}
+
+// tookOver checks a takeover that was reported.
+func (m *Monitor) tookOver(p *Proc, was *lockfile.Recovered) {
+	if n := uint64(was.Fence); n <= m.largest {
+		m.fail("I3", "%s takes over with number %d, after %d was handed out", p.name, n, m.largest)
+	} else {
+		m.largest = n
+	}
+	for _, t := range m.tenures {
+		if t.record.id == was.LockID && !t.over && t.alive() && !t.record.excused() {
+			m.fail("I5", "%s takes the lock over from %s, which lives: %s", p.name, t.proc.name,
+				was.Finding.Sentence)
+		}
+	}
+}
+
+// left notes that a process is gone. A person, or a child, may still hold what it held.
+func (m *Monitor) left(*Proc) {}
