@@ -155,7 +155,7 @@ func (d *Disk) Put(name string, content []byte, mode fs.FileMode, uid int) {
 	n := d.at(name)
 	if n == nil {
 		d.next++
-		n = &inode{num: d.next, mode: mode, uid: uid, gid: uid, links: 1, named: true}
+		n = &inode{num: d.next, mode: mode, uid: uid, gid: uid}
 		d.bind(dir, path.Base(name), n)
 	}
 	d.unhash(n)

@@ -179,6 +179,10 @@ func (m *Monitor) fence(p *Proc) {
 		m.fail("I3", "the counter goes back from %d to %d", m.counter, now)
 	}
 	m.counter = now
+	for _, r := range m.records {
+		// who breaks may die before the record is replaced: the number alone ends the tenure
+		r.broken = r.broken || p.breaking != "" && p.breaking == r.id
+	}
 	if logged := m.logged(); logged < now && !m.w.scenario.Unlogged {
 		m.fail("I7", "the counter is %d, and the largest number in the log %d", now, logged)
 	}

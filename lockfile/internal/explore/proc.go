@@ -16,7 +16,12 @@ func (p *Proc) Before(op *simfs.Op) error {
 		return errGone
 	}
 	if p.w.live && !op.Private {
-		p.w.yield(p.w.at)
+		switch op.Kind {
+		case simfs.OpLock, simfs.OpLocked, simfs.OpAlone:
+			p.w.yield(p.w.at, true)
+		default:
+			p.w.yield(p.w.at, false)
+		}
 	}
 	return nil
 }
@@ -66,7 +71,7 @@ func (s system) Process(pid int) probe.Process {
 		return probetest.Absent(pid, probe.PresenceUnknown, errGone)
 	}
 	if p.w.live {
-		p.w.yield(p.w.at)
+		p.w.yield(p.w.at, true)
 	}
 	answer := probetest.Absent(pid, probe.Missing, errors.New("no such process"))
 	for _, q := range p.w.procs {
@@ -94,7 +99,7 @@ func (s system) Openers(handle uintptr) probe.Openers {
 		return probe.Openers{Incomplete: errGone}
 	}
 	if s.p.w.live {
-		s.p.w.yield(s.p.w.at)
+		s.p.w.yield(s.p.w.at, true)
 	}
 	holders := s.p.files.Holders(handle)
 	for _, q := range s.p.w.procs {

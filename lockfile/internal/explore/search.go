@@ -266,6 +266,11 @@ func (s *seen) grow() {
 func (w *world) hash(current *thread) uint64 {
 	h := simfs.Mix(w.disk.Hash(), w.monitor.hash())
 	h = simfs.Mix(h, uint64(w.idle)<<32|uint64(w.crashes))
+	if w.crashes < w.mayCrash { // what decides where deaths are looked at
+		p := current.proc
+		h = simfs.Mix(h, bit(w.asked)|bit(current.asks)<<1|
+			bit(p.mortal == w.changes+1 && w.last == p)<<2)
+	}
 	for _, p := range w.procs {
 		h = simfs.Mix(h, p.history)
 		for _, th := range p.threads {

@@ -51,6 +51,8 @@ type world struct {
 	idle     int // wakes since the last change, with nothing else to do
 	nextPID  int
 	at       *thread // who runs
+	last     *Proc   // who made the last step
+	asked    bool    // and it was a question that a death can change the answer of
 	dying    *thread // died while it ran; when its goroutine has ended, heir goes on
 	heir     *thread
 	finished chan struct{}
@@ -76,7 +78,8 @@ type thread struct {
 	number int
 	resume chan struct{}
 	status status
-	woken  int // changes by others that it knew of when it last began to look
+	asks   bool // its next operation is a question that a death can change the answer of
+	woken  int  // changes by others that it knew of when it last began to look
 }
 
 type status int
@@ -101,6 +104,7 @@ type Proc struct {
 	dead    bool
 	history uint64 // of everything that it learnt
 	own     int    // changes that it made
+	mortal  int    // changes, and one, when it was last offered to be killed
 	drawn   uint64 // random numbers
 	reads   int64  // of the clock
 	threads []*thread
@@ -246,7 +250,8 @@ func (w *world) changed(p *Proc) {
 
 // yield is a point at which something else may happen, in the goroutine of the running thread. It
 // returns when it is the thread's turn again, and not at all when its process died meanwhile.
-func (w *world) yield(th *thread) {
+func (w *world) yield(th *thread, asks bool) {
+	th.asks = asks
 	next, ok := w.decide(th)
 	switch {
 	case !ok || next == nil && !th.proc.dead:
@@ -263,6 +268,7 @@ func (w *world) yield(th *thread) {
 	if th.proc.dead || w.aborting {
 		runtime.Goexit()
 	}
+	w.last, w.asked = th.proc, asks
 }
 
 // decide asks the driver until it names a thread, and kills who is to be killed on the way. nil:
@@ -325,12 +331,28 @@ func (w *world) ways(current *thread) []way {
 	}
 	if w.crashes < w.mayCrash {
 		for _, p := range w.procs {
-			if !p.dead && p.script.Mortal {
+			if !p.dead && p.script.Mortal && w.matters(p, current) {
 				ways = append(ways, way{crash: p})
 			}
 		}
 	}
 	return ways
+}
+
+// matters reports whether it makes a difference that p is killed just here. A death changes locks,
+// descriptors and who exists, and is the last step of p. So it commutes with everything that
+// others do but asking for those, and one before or after such a question, or after the last change
+// that p made itself, stands for all others until the next; a process that starts in its place may
+// still wait for its turn.
+func (w *world) matters(p *Proc, current *thread) bool {
+	if current.proc != p {
+		return w.asked || current.asks || current.status != ready
+	}
+	if p.mortal == w.changes+1 && w.last == p {
+		return false // the same as where this was offered last: p has only read since
+	}
+	p.mortal = w.changes + 1
+	return true
 }
 
 // crash kills a process, in the goroutine of the current thread.
@@ -386,7 +408,7 @@ func (p *Proc) pause(ctx context.Context, _ time.Duration) error {
 	}
 	th.status = paused
 	w.note(p, "waits")
-	w.yield(th)
+	w.yield(th, false)
 	p.learn(th, 4, 0)
 	return nil
 }
@@ -399,7 +421,7 @@ const patience = 16
 func (p *Proc) Sleep() {
 	th := p.w.at
 	th.status = sleeping
-	p.w.yield(th)
+	p.w.yield(th, false)
 }
 
 func (p *Proc) learn(th *thread, what, seen uint64) {
