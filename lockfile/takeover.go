@@ -65,10 +65,12 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 		}
 		return p.failed(req.op, step, name, err)
 	}
-	if err := gate.Raise(token); errors.Is(err, fence.ErrNotGreater) {
-		// A record-v2 peer, which does not use the gate, raised it since it was read.
+	err = gate.Raise(token)
+	if errors.Is(err, fence.ErrNotGreater) || errors.Is(err, fence.ErrDamaged) {
+		// A record-v2 peer, which does not use the gate, wrote it since it was read.
 		return nil, abandon("", "", fmt.Errorf("%w: %w", errMoved, err))
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, abandon("raise the fence", p.fenceName(), err)
 	}
 	old, err := p.replace(d, s)

@@ -1,5 +1,16 @@
 package mutants
 
+// schedules are the tests of the explorer on one of its scenarios, up to so many preemptions.
+func schedules(scenario, preemptions, runs string) Suite {
+	return Suite{Package: "lockfile/internal/explore", Run: "^TestExplore$/^" + scenario + "$",
+		Args: []string{"-explore.preemptions=" + preemptions, "-explore.runs=" + runs}}
+}
+
+// story is what the explorer tells when an invariant is broken.
+func story(invariant string) string {
+	return invariant + ` is broken: (?s:.*)\n +1 (?s:.*)again: go test`
+}
+
 // ofProtocol are faults in the steps of acquire, takeover, commit and release.
 var ofProtocol = []Mutant{
 	{
@@ -8,7 +19,178 @@ var ofProtocol = []Mutant{
 			"been, and its owner goes on with an overtaken number.",
 		Edits: []Edit{{"lockfile/publish.go",
 			"if err == nil && same {", "if _ = same; err == nil {"}},
-		Suite: Suite{Package: "lockfile", Run: "^TestCounterMovesMeanwhile$"},
-		Story: "--- FAIL",
+		Suite: schedules("between", "1", "0"),
+		Story: story("I[358]"),
+	},
+	{
+		Name: "plain-removal-instead-of-release",
+		Why: "an acquirer whose counter has moved removes whatever stands at the lock's name, " +
+			"which may be somebody else's record by then.",
+		Edits: []Edit{{"lockfile/lock.go", `	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
+	if wait {
+`, `	if l != nil {
+		_ = l.p.dir.Remove(l.p.lockName())
+		l.end()
+		return nil
+	}
+	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
+	if wait {
+`}},
+		Suite: schedules("between-breaks", "2", "60000"),
+		Story: story("I[1245]"),
+	},
+	{
+		Name: "rename-instead-of-exchange",
+		Why: "what stands at the lock's name is replaced unseen: a record-v2 peer that has taken " +
+			"the lock in between loses it while it lives.",
+		Edits: []Edit{{"lockfile/takeover.go", `	err = p.dir.Exchange(d.temp, lock)
+	switch {
+	case err == nil:
+		return p.afterExchange(d, s)
+`, `	err = p.dir.Rename(d.temp, lock)
+	switch {
+	case err == nil:
+		d.temp = ""
+		return "", nil
+`}},
+		Suite: schedules("peer-recovers", "2", "60000"),
+		Story: story("I[12]"),
+	},
+	{
+		Name: "fence-raised-after-the-exchange",
+		Why: "for a moment, and for ever after a crash, a record stands whose number the counter " +
+			"does not have: nobody is fenced by it.",
+		Edits: []Edit{
+			{"lockfile/takeover.go", "	err = gate.Raise(token)\n", "	err = nil\n"},
+			{"lockfile/takeover.go", "	saved := p.dispose(old, s)\n",
+				"	if err = gate.Raise(token); err != nil {\n		return nil, err\n	}\n" +
+					"	saved := p.dispose(old, s)\n"},
+		},
+		Suite: schedules("recover-recover", "1", "0"),
+		Story: story("I3"),
+	},
+	{
+		Name: "no-gate-in-commit",
+		Why:  "the check and the write of a commit are two steps: a break fits between them.",
+		Edits: []Edit{
+			{"lockfile/tenure.go", `	gate, err := t.p.holdGate(ctx, op)
+	if err != nil {
+		return err
+	}
+	defer gate.Release()
+	if err := t.checkUnder(gate, op); err != nil {
+		return err
+	}
+	if err := fn(); err != nil {
+		return err
+	}
+	if err := t.checkUnder(gate, op); err != nil {
+`, `	if err := t.check(op); err != nil {
+		return err
+	}
+	if err := fn(); err != nil {
+		return err
+	}
+	if err := t.check(op); err != nil {
+`}},
+		Suite: schedules("break-acquire", "1", "0"),
+		Story: story("I[1258]"),
+	},
+	{
+		Name: "no-gate-in-release",
+		Why: "the check and the removal of a release are two steps: a break and a new owner fit " +
+			"between them, whose record is removed.",
+		Edits: []Edit{{"lockfile/lock.go", `	gate, done, err := l.p.holdGateSpared(op)
+	if err != nil {
+		return err
+	}
+	defer done()
+	defer gate.Release()
+	err = l.releaseUnder(gate)
+	if err == nil || errors.Is(err, ErrLost) {
+		l.p.close()
+	}
+	return err
+`, `	err := l.releaseUnder(nil)
+	if err == nil || errors.Is(err, ErrLost) {
+		l.p.close()
+	}
+	return err
+`}, {"lockfile/lock.go", "		lost = l.lossOf(gate)\n", "		lost = l.gone(op)\n"}},
+		Suite: schedules("break-acquire", "2", "60000"),
+		Story: story("I[1258]"),
+	},
+	{
+		Name: "locking-instead-of-testing",
+		Why: "who looks at a record takes its kernel lock for a moment, and makes a dead owner look " +
+			"alive.",
+		Edits: []Edit{
+			{"lockfile/look.go", "	f, err := p.dir.Open(name, vfs.Read)\n	switch {\n	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular)",
+				"	f, err := p.dir.Open(name, vfs.ReadWrite)\n	switch {\n	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular)"},
+			{"lockfile/look.go", "	held, err := f.Locked(kind)\n", `	err := f.Lock(kind)
+	held := errors.Is(err, vfs.ErrLocked)
+	if held {
+		err = nil
+	}
+`}},
+		Suite: schedules("dead-try", "1", "0"),
+		Story: story("I4"),
+	},
+	{
+		Name: "unlink-before-checking",
+		Why: "a release removes the record at the lock's name before it looks whether that is its " +
+			"own.",
+		Edits: []Edit{{"lockfile/lock.go", `	ours, err := l.stands()
+	if err != nil {
+		return l.p.failed(op, "look at the record", l.p.lockName(), err)
+	}
+	switch {
+	case ours:
+`, `	removed := l.p.dir.Remove(l.p.lockName())
+	ours, err := removed == nil, error(nil)
+	if err != nil {
+		return l.p.failed(op, "look at the record", l.p.lockName(), err)
+	}
+	switch {
+	case ours && removed == nil:
+		l.setLeaving(true)
+	case ours:
+`}},
+		Suite: schedules("break-acquire", "1", "0"),
+		Story: story("I[1258]"),
+	},
+	{
+		Name: "unlink-before-publishing",
+		Why: "a takeover removes what stands at the lock's name without a second look, and " +
+			"publishes afterwards: a record-v2 peer that came in between loses its lock.",
+		Edits: []Edit{{"lockfile/takeover.go", `	err = p.dir.Exchange(d.temp, lock)
+	switch {
+	case err == nil:
+		return p.afterExchange(d, s)
+`, `	err = p.dir.Remove(lock)
+	switch {
+	case err == nil:
+		return "", p.publishFor(d)
+`}},
+		Suite: schedules("peer-recovers", "2", "60000"),
+		Story: story("I[12]"),
+	},
+	{
+		Name: "no-second-look",
+		Why: "neither the lock nor the bytes nor the verdict are looked at again under the gate: a " +
+			"recoverer raises the counter over an owner that has taken the lock over before it.",
+		Edits: []Edit{{"lockfile/takeover.go", `	s, err := p.look()
+	if err != nil {
+		return s, p.failed(req.op, "look at the record", p.lockName(), err)
+	}
+	if s.flaw.unread()`, `	s := req.judged
+	if s.lockID != "" {
+		return s, nil
+	}
+	if s.flaw.unread()`}, {"lockfile/takeover.go",
+			"		return s, p.failed(req.op, \"read the record again\", p.lockName(), s.flaw.detail)\n",
+			"		return s, errMoved\n"}},
+		Suite: schedules("recover-acquire", "2", "20000"),
+		Story: story("I[1358]"),
 	},
 }

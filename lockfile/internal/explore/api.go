@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/lockfile"
@@ -18,6 +19,7 @@ func (p *Proc) Acquire(wait bool) bool {
 	p.w.note(p, "acquires (waiting: %v)", wait)
 	var lock *lockfile.Lock
 	var err error
+	began := p.w.changes
 	if wait {
 		lock, err = lockfile.Acquire(context.Background(), state, p.opts)
 	} else {
@@ -26,11 +28,21 @@ func (p *Proc) Acquire(wait bool) bool {
 	if err != nil {
 		p.w.note(p, "does not get the lock: %v", err)
 		p.refused(err)
+		busy, ok := errors.AsType[*lockfile.BusyError](err)
+		if ok && !wait && busy.Finding.Reason == identity.KernelLockHeld {
+			p.w.monitor.calledAlive(p, busy.LockID, began)
+		}
 		return false
 	}
 	t := p.w.monitor.acquired(p, lock)
 	p.w.note(p, "has the lock, number %d, file %s", t.token, fileName(t.record.inode))
 	return true
+}
+
+// peersDoing reports whether an error tells of a counter that a record-v2 peer, which recovers, has
+// truncated to write it anew: it is refused and said, and repaired by the next who takes the gate.
+func (p *Proc) peersDoing(err error) bool {
+	return p.w.scenario.LegacyRecovers && errors.Is(err, fence.ErrDamaged)
 }
 
 // refused checks an error of acquire, recover or break.
@@ -42,7 +54,7 @@ func (p *Proc) refused(err error) {
 		busy.Finding.Verdict == identity.Free):
 	case isError && e.Op != "" && e.Step != "" && e.Path != "" &&
 		(errors.Is(err, lockfile.ErrGateBusy) || errors.Is(err, lockfile.ErrChanged) ||
-			errors.Is(err, lockfile.ErrLost)):
+			errors.Is(err, lockfile.ErrLost) || p.peersDoing(err)):
 	default:
 		p.w.monitor.fail("I8", "%s: %T: %v", p.name, err, err)
 	}
@@ -67,6 +79,7 @@ func (p *Proc) wrote(t *Tenure, landed int, err error) {
 		if t.landed == landed {
 			m.fail("I8", "%s is told that it has written, and nothing was written", p.name)
 		}
+		m.acked = m.updates
 	case errors.Is(err, lockfile.ErrUnsure):
 		if t.landed == landed || !t.record.excused() {
 			m.fail("I8", "%s is told that its write is unsure, for no reason: %v", p.name, err)
@@ -77,7 +90,7 @@ func (p *Proc) wrote(t *Tenure, landed int, err error) {
 			m.fail("I8", "%s is told that nothing was written, and it was: %v", p.name, err)
 		}
 		p.lost(t, err)
-	case errors.Is(err, lockfile.ErrGateBusy):
+	case errors.Is(err, lockfile.ErrGateBusy), p.peersDoing(err):
 	default:
 		m.fail("I8", "%s cannot write: %T: %v", p.name, err, err)
 	}
@@ -102,7 +115,7 @@ func (p *Proc) Release() {
 		t.over = true
 	case errors.Is(err, lockfile.ErrLost):
 		p.lost(t, err)
-	case errors.Is(err, lockfile.ErrGateBusy):
+	case errors.Is(err, lockfile.ErrGateBusy), p.peersDoing(err):
 	default:
 		p.w.monitor.fail("I8", "%s cannot release: %T: %v", p.name, err, err)
 	}

@@ -31,7 +31,9 @@ type Monitor struct {
 	lock    uint64 // inode at the record's name
 	counter uint64 // in the fence
 	largest uint64 // number that a takeover has returned
+	handed  uint64 // the largest number that a tenure was given
 	updates int    // of the state
+	acked   int    // updates whose writers were told so
 	writer  *Tenure
 }
 
@@ -48,6 +50,7 @@ type published struct {
 	gone   bool // its own process removed it
 	broken bool // a person broke it
 	robbed bool // a record-v2 peer took it away without asking
+	died   int  // changes, when its process was gone; 0: it lives
 }
 
 // Tenure is a lock that was handed out.
@@ -151,6 +154,20 @@ func (m *Monitor) changedHands(p *Proc, now uint64) {
 	}
 	content, _ := m.w.disk.Read(record)
 	m.records = append(m.records, &published{proc: p, inode: now, id: lockID(content)})
+	if sc := m.w.scenario; p.script.Legacy || sc.Unlogged || sc.LegacyRecovers {
+		return
+	}
+	if n, counter := numberOf(content), m.counter; n > counter {
+		m.fail("I3", "%s puts a record with number %d in place while the counter is %d", p.name, n,
+			counter)
+	}
+}
+
+// numberOf returns the number in a record, or 0.
+func numberOf(content []byte) uint64 {
+	_, rest, _ := bytes.Cut(content, []byte(`"fence":`))
+	n, _ := strconv.ParseUint(string(rest[:max(0, bytes.IndexAny(rest, ",}"))]), 10, 64)
+	return n
 }
 
 func lockID(content []byte) string {
@@ -270,6 +287,7 @@ func (m *Monitor) acquired(p *Proc, lock *lockfile.Lock) *Tenure {
 		t.record = &published{proc: p}
 	}
 	m.holds(t)
+	m.handed = max(m.handed, t.token)
 	if lock.Recovered() != nil {
 		m.tookOver(p, lock.Recovered())
 	} else if t.token < m.largest && !t.record.excused() {
@@ -301,6 +319,7 @@ func (m *Monitor) tookOver(p *Proc, was *lockfile.Recovered) {
 	} else {
 		m.largest = n
 	}
+	m.handed = max(m.handed, m.largest)
 	for _, t := range m.tenures {
 		if t.record.id == was.LockID && !t.over && t.alive() && !t.record.excused() {
 			m.fail("I5", "%s takes the lock over from %s, which lives: %s", p.name, t.proc.name,
@@ -309,5 +328,28 @@ func (m *Monitor) tookOver(p *Proc, was *lockfile.Recovered) {
 	}
 }
 
-// left notes that a process is gone. A person, or a child, may still hold what it held.
-func (m *Monitor) left(*Proc) {}
+// left notes that a process is gone.
+func (m *Monitor) left(p *Proc) {
+	for _, r := range m.records {
+		if r.proc == p {
+			r.died = m.w.changes
+		}
+	}
+}
+
+// calledAlive checks that who is said to live by its kernel lock has not died before that was
+// looked at: nobody but an owner may make a dead one look alive.
+func (m *Monitor) calledAlive(p *Proc, id string, since int) {
+	for _, r := range m.records {
+		if r.id != id || r.died == 0 || r.died > since {
+			continue
+		}
+		for _, t := range m.tenures {
+			if t.record == r && t.alive() {
+				return // a child has its descriptor
+			}
+		}
+		m.fail("I4", "%s finds the kernel lock of %s held, which died before %s looked", p.name,
+			r.proc.name, p.name)
+	}
+}

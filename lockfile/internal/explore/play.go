@@ -31,6 +31,7 @@ func (c *Cast) Add(script *Script) *Proc {
 func (c *Cast) Kill(p *Proc) {
 	p.dead = true
 	p.files.Exit()
+	c.w.monitor.left(p)
 }
 
 // Put makes a file.
@@ -41,10 +42,8 @@ func play(sc *Scenario, d driver, preemptions, crashes int, told *story) (w *wor
 	if s, ok := d.(*search); ok {
 		s.depth = 0
 	}
-	w = &world{scenario: sc, driver: d, left: preemptions, mayCrash: crashes, story: told,
-		disk:     simfs.New(sc.Disk, 0, home),
-		finished: make(chan struct{}), ended: make(chan struct{})}
-	w.monitor.w = w
+	w = newWorld(sc, simfs.New(sc.Disk, 0, home))
+	w.driver, w.left, w.mayCrash, w.story = d, preemptions, crashes, told
 	w.disk.Put(state, []byte("0"), 0o600, 0)
 	sc.Setup(&Cast{w})
 	w.live = true
@@ -66,6 +65,13 @@ func play(sc *Scenario, d driver, preemptions, crashes int, told *story) (w *wor
 		p.files.Exit()
 	}
 	return w, whole
+}
+
+func newWorld(sc *Scenario, disk *simfs.Disk) *world {
+	w := &world{scenario: sc, disk: disk, host: host, changes: 1,
+		finished: make(chan struct{}), ended: make(chan struct{})}
+	w.monitor.w = w
+	return w
 }
 
 // epilogue is what must be possible after every schedule: while somebody holds, he is seen to hold;

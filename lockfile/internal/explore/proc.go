@@ -15,6 +15,9 @@ func (p *Proc) Before(op *simfs.Op) error {
 	if p.dead || p.w.aborting {
 		return errGone
 	}
+	if p.w.beforeOp != nil {
+		p.w.beforeOp()
+	}
 	if p.w.live && !op.Private {
 		switch op.Kind {
 		case simfs.OpLock, simfs.OpLocked, simfs.OpAlone:
@@ -89,13 +92,13 @@ func (s system) Process(pid int) probe.Process {
 	return answer
 }
 
-func (s system) Host() probe.Host { return host }
+func (s system) Host() probe.Host { return s.p.w.host }
 
 func (s system) Filesystem(uintptr) probe.Filesystem { return disks }
 
 func (s system) Openers(handle uintptr) probe.Openers {
 	var found probe.Openers
-	if s.p.dead || s.p.w.aborting {
+	if s.p.dead || s.p.w.aborting || s.p.w.scenario.OpenersHidden {
 		return probe.Openers{Incomplete: errGone}
 	}
 	if s.p.w.live {

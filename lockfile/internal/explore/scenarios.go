@@ -77,6 +77,26 @@ func own() []*Scenario {
 			c.Add(once("R", (*Proc).Recover))
 			c.Add(once("A", func(p *Proc) { p.Tenancy(false) }))
 		}},
+		{Name: "between", Crashes: 1, Setup: func(c *Cast) {
+			// a whole tenure and its takeover fit between two steps of A
+			warm(c)
+			c.Add(once("A", func(p *Proc) { p.Tenancy(false) }))
+			c.Add(once("X", (*Proc).hold))
+			c.Add(once("R", (*Proc).Recover))
+		}},
+		{Name: "between-breaks", Setup: func(c *Cast) {
+			warm(c)
+			c.Add(once("A", func(p *Proc) { p.Tenancy(false) }))
+			c.Add(once("X", func(p *Proc) {
+				if p.Acquire(false) {
+					p.Break()
+				}
+			}))
+			c.Add(once("person", func(p *Proc) {
+				p.Break()
+				p.hold()
+			}))
+		}},
 		{Name: "break-commit", Crashes: 1, Setup: func(c *Cast) {
 			warm(c)
 			owner(c, (*Proc).updateAndRelease)
@@ -244,6 +264,13 @@ func contender(name string) *Script {
 // once does something, and is not started again.
 func once(name string, run func(p *Proc)) *Script {
 	return &Script{Name: name, Run: run, Mortal: true}
+}
+
+// hold takes the lock, if that is free, and keeps it.
+func (p *Proc) hold() {
+	if p.Acquire(false) {
+		p.Sleep()
+	}
 }
 
 func (p *Proc) updateAndRelease() {

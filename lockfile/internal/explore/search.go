@@ -21,6 +21,7 @@ type Scenario struct {
 
 	// LegacyRecovers says that a record-v2 peer recovers: it may write what it should not.
 	LegacyRecovers bool
+	OpenersHidden  bool // who has a file open cannot be scanned
 	Unlogged       bool // numbers are handed out that are not logged (Options.FreshToken)
 	// NeedsPerson says that the last process may find a lock that nobody can judge.
 	NeedsPerson bool

@@ -5,13 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/probate-dev/probate/internal/vfs/simfs"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/lockfile/internal/seam"
+	"github.com/probate-dev/probate/probe"
 	"github.com/probate-dev/probate/probe/probetest"
 )
 
@@ -41,7 +40,9 @@ type world struct {
 	monitor  Monitor
 	story    *story // nil: nobody listens
 
-	live     bool // schedules are taken; false during setup and the last checks
+	host     probe.Host
+	beforeOp func() // called before every file operation outside of schedules
+	live     bool   // schedules are taken; false during setup and the last checks
 	aborting bool
 	pruned   bool // it was met before how it goes on
 	left     int  // preemptions
@@ -186,40 +187,6 @@ func (p *Proc) spawn(fn func()) {
 	}
 }
 
-// exit is the end of the goroutine of a thread.
-func (w *world) exit(th *thread) {
-	if trouble := recover(); trouble != nil {
-		w.monitor.fail("I8", "%s panics: %v\n%s", th.proc.name, trouble, debug.Stack())
-	}
-	th.status = done
-	switch {
-	case w.aborting:
-		w.ended <- struct{}{}
-	case th.proc.dead && w.dying != th: // killed by another process's step
-		w.ended <- struct{}{}
-	case th.proc.dead:
-		w.dying = nil
-		w.pass(w.heir)
-	default:
-		th.proc.ended()
-		next, ok := w.decide(th)
-		if !ok {
-			next = nil
-		}
-		w.pass(next)
-	}
-}
-
-// pass lets next run, or tells that this schedule is over.
-func (w *world) pass(next *thread) {
-	w.at = next
-	if next == nil {
-		close(w.finished)
-		return
-	}
-	next.resume <- struct{}{}
-}
-
 // ended notes that a thread came to its end. A process without threads has forgotten everything,
 // and is gone, unless it stays.
 func (p *Proc) ended() {
@@ -246,113 +213,6 @@ func (w *world) changed(p *Proc) {
 	if p != nil {
 		p.own++
 	}
-}
-
-// yield is a point at which something else may happen, in the goroutine of the running thread. It
-// returns when it is the thread's turn again, and not at all when its process died meanwhile.
-func (w *world) yield(th *thread, asks bool) {
-	th.asks = asks
-	next, ok := w.decide(th)
-	switch {
-	case !ok || next == nil && !th.proc.dead:
-		w.at = nil
-		close(w.finished)
-		<-th.resume // to be aborted
-	case th.proc.dead: // ends first, and then hands over
-		w.dying, w.heir = th, next
-	case next != th:
-		w.at = next
-		next.resume <- struct{}{}
-		<-th.resume
-	}
-	if th.proc.dead || w.aborting {
-		runtime.Goexit()
-	}
-	w.last, w.asked = th.proc, asks
-}
-
-// decide asks the driver until it names a thread, and kills who is to be killed on the way. nil:
-// there is nothing left to do.
-func (w *world) decide(current *thread) (*thread, bool) {
-	for w.monitor.broken == nil {
-		ways := w.ways(current)
-		if len(ways) == 0 {
-			return nil, true
-		}
-		i, ok := w.driver.choose(w, current, ways)
-		if !ok {
-			w.pruned = true
-			return nil, false
-		}
-		if ways[i].crash == nil {
-			w.left -= ways[i].cost
-			return w.turn(ways[i].thread), true
-		}
-		w.crash(ways[i].crash, current)
-	}
-	return nil, false
-}
-
-// turn lets a thread have its turn.
-func (w *world) turn(th *thread) *thread {
-	if th.status == paused {
-		th.status = ready
-		th.woken = w.changes - th.proc.own
-	}
-	return th
-}
-
-// ways lists what can happen next: first that the current thread goes on.
-func (w *world) ways(current *thread) []way {
-	ways := make([]way, 0, 8)
-	add := func(enabled func(*thread) bool) {
-		cost := 0
-		if current.status == ready && !current.proc.dead && enabled(current) {
-			ways, cost = append(ways, way{thread: current}), 1
-		}
-		for _, th := range w.threads {
-			if th != current && cost <= w.left && enabled(th) {
-				ways = append(ways, way{thread: th, cost: cost})
-			}
-		}
-	}
-	add(func(th *thread) bool {
-		return th.status == ready && !th.proc.dead || th.status == paused && !th.proc.dead &&
-			w.changes-th.proc.own > th.woken
-	})
-	if len(ways) == 0 { // time passes
-		add(func(th *thread) bool { return th.status == paused && !th.proc.dead })
-		if len(ways) > 0 {
-			w.idle++
-		}
-	}
-	if len(ways) == 0 {
-		return nil
-	}
-	if w.crashes < w.mayCrash {
-		for _, p := range w.procs {
-			if !p.dead && p.script.Mortal && w.matters(p, current) {
-				ways = append(ways, way{crash: p})
-			}
-		}
-	}
-	return ways
-}
-
-// matters reports whether it makes a difference that p is killed just here. A death changes locks,
-// descriptors and who exists, and is the last step of p. So it commutes with everything that
-// others do but asking for those, and one before or after such a question, or after the last change
-// that p made itself, stands for all others until the next; a process that starts in its place may
-// still wait for its turn.
-func (w *world) matters(p *Proc, current *thread) bool {
-	if current.proc != p {
-		return w.asked || current.asks || current.status != ready
-	}
-	if p.mortal == w.changes+1 && w.last == p {
-		return false // the same as where this was offered last: p has only read since
-	}
-	p.mortal = w.changes + 1
-	return true
 }
 
 // crash kills a process, in the goroutine of the current thread.
