@@ -53,7 +53,7 @@ var ofProtocol = []Mutant{
 		d.temp = ""
 		return "", nil
 `}},
-		Suite: schedules("peer-recovers", "2", "60000"),
+		Suite: schedules("peer-recovers-holds", "1", "0"),
 		Story: story("I[12]"),
 	},
 	{
@@ -122,11 +122,15 @@ var ofProtocol = []Mutant{
 	},
 	{
 		Name: "locking-instead-of-testing",
-		Why: "who looks at a record takes its kernel lock for a moment, and makes a dead owner look " +
-			"alive.",
+		Why: "who looks at a record takes its kernel lock for a moment, and makes a dead owner " +
+			"look alive.",
 		Edits: []Edit{
-			{"lockfile/look.go", "	f, err := p.dir.Open(name, vfs.Read)\n	switch {\n	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular)",
-				"	f, err := p.dir.Open(name, vfs.ReadWrite)\n	switch {\n	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular)"},
+			{"lockfile/look.go", `	f, err := p.dir.Open(name, vfs.Read)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular)`,
+				`	f, err := p.dir.Open(name, vfs.ReadWrite)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular)`},
 			{"lockfile/look.go", "	held, err := f.Locked(kind)\n", `	err := f.Lock(kind)
 	held := errors.Is(err, vfs.ErrLocked)
 	if held {
@@ -138,8 +142,8 @@ var ofProtocol = []Mutant{
 	},
 	{
 		Name: "unlink-before-checking",
-		Why: "a release removes the record at the lock's name before it looks whether that is its " +
-			"own.",
+		Why: "a release removes the record at the lock's name before it looks whether that is " +
+			"its own.",
 		Edits: []Edit{{"lockfile/lock.go", `	ours, err := l.stands()
 	if err != nil {
 		return l.p.failed(op, "look at the record", l.p.lockName(), err)
@@ -172,13 +176,13 @@ var ofProtocol = []Mutant{
 	case err == nil:
 		return "", p.publishFor(d)
 `}},
-		Suite: schedules("peer-recovers", "2", "60000"),
+		Suite: schedules("peer-recovers-holds", "1", "0"),
 		Story: story("I[12]"),
 	},
 	{
 		Name: "no-second-look",
-		Why: "neither the lock nor the bytes nor the verdict are looked at again under the gate: a " +
-			"recoverer raises the counter over an owner that has taken the lock over before it.",
+		Why: "neither the lock nor the bytes nor the verdict are looked at again under the gate: " +
+			"a recoverer raises the counter over an owner that has taken the lock over before it.",
 		Edits: []Edit{{"lockfile/takeover.go", `	s, err := p.look()
 	if err != nil {
 		return s, p.failed(req.op, "look at the record", p.lockName(), err)
@@ -188,8 +192,8 @@ var ofProtocol = []Mutant{
 		return s, nil
 	}
 	if s.flaw.unread()`}, {"lockfile/takeover.go",
-			"		return s, p.failed(req.op, \"read the record again\", p.lockName(), s.flaw.detail)\n",
-			"		return s, errMoved\n"}},
+			`		return s, p.failed(req.op, "read the record again", p.lockName(), s.flaw.detail)
+`, "		return s, errMoved\n"}},
 		Suite: schedules("recover-acquire", "2", "20000"),
 		Story: story("I[1358]"),
 	},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -122,8 +123,11 @@ func below(dir string, folders ...string) bool {
 
 // isKit reports whether dir is a package that helps to test another: probe/probetest.
 func isKit(dir string) bool {
-	return path.Base(dir) == path.Base(path.Dir(dir))+"test"
+	return slices.Contains(supports, dir) || path.Base(dir) == path.Base(path.Dir(dir))+"test"
 }
+
+// supports are packages for tests alone that are not named after another package.
+var supports = []string{"internal/vfs/simfs", "lockfile/internal/explore"}
 
 // isLibrary reports whether a file ends up in programs that import this module.
 func (f *goFile) isLibrary() bool {

@@ -197,8 +197,8 @@ func (p *Proc) UpdateInherited() {
 	landed := t.landed
 	data := fmt.Appendf(nil, "%d by %s", t.base+1, p.name)
 	err = in.WriteFile(state, data, 0o600)
-	if errors.Is(err, lockfile.ErrLost) && !errors.Is(err, lockfile.ErrUnsure) && t.landed == landed &&
-		(t.record.gone || t.over) {
+	if errors.Is(err, lockfile.ErrLost) && !errors.Is(err, lockfile.ErrUnsure) &&
+		t.landed == landed && (t.record.gone || t.over) {
 		p.w.note(p, "its write: %v", err)
 		return // the process above has released
 	}

@@ -5,10 +5,10 @@
 // one may go on, or any one be killed: then its kernel locks and descriptors are gone, no process
 // has its number any more, and a new process starts in its place. The schedules are walked depth
 // first, each from the start, up to a number of preemptions (switches away from a process that
-// could have gone on) and of crashes. A state that was met before, with at least as many preemptions
-// left, is not entered again. What two states must agree in to be one: everything on the disk,
-// everything that each process has learnt so far (its code is a function of that), who runs, who
-// waits, who is dead, and what the checks remember.
+// could have gone on) and of crashes. A state that was met before, with at least as many
+// preemptions left, is not entered again. What two states must agree in to be one: everything on
+// the disk, everything that each process has learnt so far (its code is a function of that), who
+// runs, who waits, who is dead, and what the checks remember.
 //
 // After every step the invariants of the protocol are checked (see Monitor). A schedule that breaks
 // one is told as a numbered story, with a seed that plays it again.

@@ -14,13 +14,13 @@ func Histories() []*History {
 		p := c.Process(&Script{Name: "dies"})
 		p.Acquire(false)
 		p.Update()
-		c.Kill(p)
+		c.End(p)
 		q := c.Process(&Script{Name: "takes-over"})
 		q.Tenancy(false)
-		c.Kill(q)
+		c.End(q)
 		r := c.Process(&Script{Name: "dies-too"})
 		r.Acquire(false)
-		c.Kill(r)
+		c.End(r)
 		c.Process(&Script{Name: "recovers"}).Recover()
 	}
 	breaks := func(c *Cast) {
@@ -49,6 +49,6 @@ func tenures(c *Cast) {
 	for _, name := range []string{"first", "second"} {
 		p := c.Process(&Script{Name: name})
 		p.Tenancy(false)
-		c.Kill(p)
+		c.End(p)
 	}
 }

@@ -246,8 +246,8 @@ func (m *Monitor) update(p *Proc) {
 	}
 	t.landed++
 	if counter, err := m.onDisk(); t.record.inode != m.lock || err != nil || counter != t.token {
-		m.fail("I2", "%s commits with number %d while the counter is %d, and the file at the lock's "+
-			"name is %s, not its own %s", p.name, t.token, counter, fileName(m.lock),
+		m.fail("I2", "%s commits with number %d while the counter is %d, and the file at the "+
+			"lock's name is %s, its own %s", p.name, t.token, counter, fileName(m.lock),
 			fileName(t.record.inode))
 	}
 	later := false
@@ -291,7 +291,8 @@ func (m *Monitor) acquired(p *Proc, lock *lockfile.Lock) *Tenure {
 	if lock.Recovered() != nil {
 		m.tookOver(p, lock.Recovered())
 	} else if t.token < m.largest && !t.record.excused() {
-		m.fail("I3", "%s acquires with number %d, after %d was handed out", p.name, t.token, m.largest)
+		m.fail("I3", "%s acquires with number %d, after %d was handed out", p.name, t.token,
+			m.largest)
 	}
 	return t
 }

@@ -27,8 +27,8 @@ func (c *Cast) Add(script *Script) *Proc {
 	return p
 }
 
-// Kill ends a process before the schedule begins.
-func (c *Cast) Kill(p *Proc) {
+// End kills a process before the schedule begins.
+func (c *Cast) End(p *Proc) {
 	p.dead = true
 	p.files.Exit()
 	c.w.monitor.left(p)

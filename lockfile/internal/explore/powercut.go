@@ -76,8 +76,8 @@ func PowerCuts(h *History, b PowerBounds) PowerResult {
 	r := PowerResult{History: h.Name}
 	p := &power{h: h, b: b, r: &r, seen: map[uint64]bool{},
 		rand: rand.New(rand.NewPCG(b.Seed, 0))}
-	w := newWorld(&Scenario{Name: h.Name, Options: h.Options, OpenersHidden: h.Hidden, Unlogged: true},
-		simfs.New(h.Disk, 0, home))
+	w := newWorld(&Scenario{Name: h.Name, Options: h.Options, OpenersHidden: h.Hidden,
+		Unlogged: true}, simfs.New(h.Disk, 0, home))
 	w.disk.Put(state, []byte("0"), 0o600, 0)
 	w.story = &story{}
 	p.story = w.story
@@ -112,11 +112,15 @@ func (p *power) cut(w *world, kept promise) {
 		}
 		p.recover(disk, kept)
 	}
-	if every(p.b.Most, try) {
+	most, samples := p.b.Most, p.b.Samples
+	if kept.boots > 1 { // many more moments
+		most, samples = most/8, samples/8
+	}
+	if every(most, try) {
 		return
 	}
 	p.r.Sampled++
-	for range p.b.Samples {
+	for range samples {
 		try(func(n int) int { return p.rand.IntN(n) })
 	}
 }
@@ -152,7 +156,8 @@ func every(most int, try func(simfs.Choose)) bool {
 func (p *power) recover(disk *simfs.Disk, kept promise) {
 	w := newWorld(&Scenario{Name: p.h.Name, Options: p.h.Options, OpenersHidden: p.h.Hidden,
 		Unlogged: true, LegacyRecovers: true}, disk)
-	w.host.Boot.ID = probe.Known(fmt.Sprintf("01234567-89ab-4cde-8f01-%012d", kept.boots), "scripted")
+	boot := fmt.Sprintf("01234567-89ab-4cde-8f01-%012d", kept.boots)
+	w.host.Boot.ID = probe.Known(boot, "scripted")
 	w.nextPID = 1000 * kept.boots
 	w.story = &story{lines: append([]string{}, p.story.lines...)}
 	w.story.add("", "the power is cut, and comes back")
@@ -198,7 +203,8 @@ func (p *power) recover(disk *simfs.Disk, kept promise) {
 	}
 	t := m.acquired(q, lock)
 	if t.token < kept.handed || lock.Recovered() != nil && t.token <= kept.handed {
-		fail("I3", "number %d was handed out before the power cut, and %d now", kept.handed, t.token)
+		fail("I3", "number %d was handed out before the power cut, and %d now", kept.handed,
+			t.token)
 		return
 	}
 	q.Update()

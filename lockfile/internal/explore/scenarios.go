@@ -191,7 +191,7 @@ func legacy() []*Scenario {
 			warm(c)
 			p := c.Process(mark(peer(false)))
 			p.peer().acquire(false)
-			c.Kill(p)
+			c.End(p)
 			c.Add(mark(peer(false)))
 			c.Add(contender("A"))
 		}},
@@ -201,6 +201,17 @@ func legacy() []*Scenario {
 				dead(c)
 				c.Add(mark(peer(true)))
 				c.Add(contender("A"))
+			}},
+		{Name: "peer-recovers-holds", Crashes: 1, Disk: seen, LegacyRecovers: true,
+			Setup: func(c *Cast) {
+				warm(c)
+				dead(c)
+				c.Add(mark(once("peer", func(p *Proc) {
+					if p.peer().acquire(true) != nil {
+						p.Sleep()
+					}
+				})))
+				c.Add(once("A", func(p *Proc) { p.Tenancy(false) }))
 			}},
 		{Name: "peer-recovers-owner", Crashes: 1, Disk: seen, LegacyRecovers: true,
 			Setup: func(c *Cast) {
@@ -244,7 +255,7 @@ func dead(c *Cast) {
 	p := c.Process(&Script{Name: "dead"})
 	p.Acquire(false)
 	p.Update()
-	c.Kill(p)
+	c.End(p)
 }
 
 // owner has the lock when the schedule begins.

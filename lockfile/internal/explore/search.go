@@ -213,7 +213,8 @@ func Replay(scenarios []*Scenario, seed string) (Result, error) {
 		Violation: w.monitor.broken, Story: told.String()}
 	if v := r.Violation; v != nil {
 		r.Story += fmt.Sprintf("\n      %s is broken: %s\n      again: go test "+
-			"./lockfile/internal/explore -run TestReplay -explore.seed=%s", v.Invariant, v.What, seed)
+			"./lockfile/internal/explore -run TestReplay -explore.seed=%s", v.Invariant, v.What,
+			seed)
 	}
 	return r, nil
 }
