@@ -6,9 +6,14 @@ func schedules(scenario, preemptions, runs string) Suite {
 		Args: []string{"-explore.preemptions=" + preemptions, "-explore.runs=" + runs}}
 }
 
+// powerCuts are those of the explorer on one of its histories.
+func powerCuts(history string) Suite {
+	return Suite{Package: "lockfile/internal/explore", Run: "^TestPowerCuts$/^" + history + "$"}
+}
+
 // story is what the explorer tells when an invariant is broken.
 func story(invariant string) string {
-	return invariant + ` is broken: (?s:.*)\n +1 (?s:.*)again: go test`
+	return invariant + ` is broken: (?s:.*)\n +1  `
 }
 
 // ofProtocol are faults in the steps of acquire, takeover, commit and release.
@@ -26,15 +31,14 @@ var ofProtocol = []Mutant{
 		Name: "plain-removal-instead-of-release",
 		Why: "an acquirer whose counter has moved removes whatever stands at the lock's name, " +
 			"which may be somebody else's record by then.",
-		Edits: []Edit{{"lockfile/lock.go", `	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
-	if wait {
+		Edits: []Edit{{"lockfile/lock.go",
+			`	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
 `, `	if l != nil {
 		_ = l.p.dir.Remove(l.p.lockName())
 		l.end()
 		return nil
 	}
 	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
-	if wait {
 `}},
 		Suite: schedules("between-breaks", "2", "60000"),
 		Story: story("I[1245]"),
@@ -192,9 +196,35 @@ var ofProtocol = []Mutant{
 		return s, nil
 	}
 	if s.flaw.unread()`}, {"lockfile/takeover.go",
-			`		return s, p.failed(req.op, "read the record again", p.lockName(), s.flaw.detail)
-`, "		return s, errMoved\n"}},
+			`p.failed(req.op, "read the record again", p.lockName(), s.flaw.detail)`, "errMoved"}},
 		Suite: schedules("recover-acquire", "2", "20000"),
 		Story: story("I[1358]"),
+	},
+	{
+		Name: "content-not-flushed",
+		Why:  "a power cut leaves the new name of a state and not its content.",
+		Edits: []Edit{{"lockfile/replacement.go",
+			"if err := w.file.Sync(); err != nil {", "if err := error(nil); err != nil {"}},
+		Suite: powerCuts("tenures"),
+		Story: story("power"),
+	},
+	{
+		Name: "directory-not-flushed",
+		Why:  "a power cut takes the name of a state back whose writer was told that it is there.",
+		Edits: []Edit{{"lockfile/tenure.go",
+			"	if err := dir.Sync(); err != nil &&", "	if err := error(nil); err != nil &&"}},
+		Suite: powerCuts("tenures"),
+		Story: story("power"),
+	},
+	{
+		Name: "counter-and-log-not-flushed",
+		Why: "a power cut takes a number back that was handed out, and the next takeover " +
+			"repeats it.",
+		Edits: []Edit{
+			{"fence/gate.go", "	return g.f.Sync()\n", "	return nil\n"},
+			{"lockfile/log.go", "	return f.Sync()\n", "	return nil\n"},
+		},
+		Suite: powerCuts("takeovers"),
+		Story: story("I3"),
 	},
 }
