@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -49,6 +50,7 @@ func status(status, _ uintptr, _ error) error {
 // signalsTo returns the signals that the hold of file gets.
 func signalsTo(file string) <-chan os.Signal {
 	got := make(chan os.Signal, 1)
+	signal.Notify(got, relayed...)
 	go func() {
 		for awaitFile(file+".TERM") != nil {
 		}
