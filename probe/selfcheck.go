@@ -166,7 +166,7 @@ func checkStart(s System, self int) error {
 		return !ok || !p.StartedAt.Known || wall.Sub(p.StartedAt.Value).Abs() <= clockSlack
 	}
 	// Twice, because the clock may be set between the readings.
-	if !agrees() && !agrees() {
+	if first, again := agrees(), agrees(); !first && !again {
 		return fmt.Errorf("this process has the start %v, and is said to have started at %v",
 			p.Start.Value, p.StartedAt)
 	}

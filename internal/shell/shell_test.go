@@ -1,9 +1,6 @@
 package shell
 
 import (
-	"os/exec"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -41,29 +38,6 @@ func TestEscapeLeavesNothingForTheTerminal(t *testing.T) {
 	} {
 		if got := Escape(in); got != want {
 			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-// TestQuoteSurvivesAShell pastes every word into a real shell.
-func TestQuoteSurvivesAShell(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil || runtime.GOOS == "windows" {
-		t.Skip("no bash to read $'…'")
-	}
-	for _, s := range nasty {
-		word := System{OS: "linux"}.Quote(s)
-		if Escape(word) != word {
-			t.Errorf("Quote(%q) = %q is not fit for a terminal", s, word)
-		}
-		if strings.ContainsRune(s, 0) {
-			continue // no argument can hold it
-		}
-		for _, word := range []string{word, System{OS: "linux", Raw: true}.Quote(s)} {
-			out, err := exec.Command(bash, "-c", "printf %s "+word).Output()
-			if err != nil || string(out) != s {
-				t.Errorf("the shell reads %s as %q, want %q (%v)", word, out, s, err)
-			}
 		}
 	}
 }
@@ -150,23 +124,6 @@ func TestCommandsQuotePaths(t *testing.T) {
 				!strings.Contains(command, s.Operand("-my state")) {
 				t.Errorf("%s: %s does not quote the path: %s", s.OS, what, command)
 			}
-		}
-	}
-}
-
-// What this system is told to run is there (as far as this machine has it all).
-func TestCommandsExist(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("looks for the programs that Linux has")
-	}
-	for what, command := range commands(Here, "state.lock") {
-		if slices.Contains([]string{"superuser", "mode", "format", "files", "privileged", "which",
-			"openers"}, what) {
-			continue // no command, one of the shell's own, or one that minimal machines lack
-		}
-		name, _, _ := strings.Cut(command, " ")
-		if _, err := exec.LookPath(name); err != nil {
-			t.Errorf("%s: %q: %v", what, command, err)
 		}
 	}
 }
