@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe"
 )
@@ -172,6 +174,9 @@ func (t *trial) lateWrite() (step, error) {
 	if err != nil {
 		return step{}, err
 	}
+	if vfs.OwnerKeeps() {
+		return t.lateWriteOfKeeper(in)
+	}
 	broken, err := t.breakLock(in.LockID)
 	if err != nil {
 		return step{}, err
@@ -186,28 +191,88 @@ func (t *trial) lateWrite() (step, error) {
 	if err := lock.WriteFile(t.state, []byte(content), 0o600); err != nil {
 		return step{}, err
 	}
-	if err := t.paused.resume(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := t.wakeAndWrite(content); err != nil {
 		return step{}, err
-	}
-	late, err := t.paused.ask("write", "late")
-	if err == nil {
-		return step{}, errors.New("the late write of an overtaken child went through")
-	}
-	if late.Kind != "fenced" {
-		return step{}, fmt.Errorf("the late write failed, but not as fenced: %w", err)
-	}
-	now, err := os.ReadFile(t.state)
-	switch {
-	case err != nil:
-		return step{}, err
-	case string(now) != content:
-		return step{}, fmt.Errorf("the state is %q after a refused write, and was %q", now, content)
 	}
 	if err := lock.Release(); err != nil {
 		return step{}, err
 	}
+	return lateStep(broken), nil
+}
+
+func lateStep(broken *lockfile.Broken) step {
 	return step{Status: stepOK, Note: fmt.Sprintf("fence %d → %d", broken.Fence-1, broken.Fence),
-		Seen: "the overtaken child wakes and writes; refused (fenced); state unchanged"}, nil
+		Seen: "the overtaken child wakes and writes; refused (fenced); state unchanged"}
+}
+
+// wakeAndWrite lets the stopped child go on and write: that is refused, and the state is as it was.
+func (t *trial) wakeAndWrite(content string) error {
+	if err := t.paused.resume(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	late, err := t.paused.ask("write", "late")
+	if err == nil {
+		return errors.New("the late write of an overtaken child went through")
+	}
+	if late.Kind != "fenced" {
+		return fmt.Errorf("the late write failed, but not as fenced: %w", err)
+	}
+	now, err := os.ReadFile(t.state)
+	if err == nil && string(now) != content {
+		err = fmt.Errorf("the state is %q after a refused write, and was %q", now, content)
+	}
+	return err
+}
+
+// lateWriteOfKeeper is lateWrite where nobody can remove the record of an owner that lives: the
+// break refuses what the child writes from the moment that it raises the fence, and is done when
+// the child has given the record up, which it can only after it woke up.
+func (t *trial) lateWriteOfKeeper(in lockfile.Inspection) (step, error) {
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	var broken *lockfile.Broken
+	done := make(chan error, 1)
+	go func() {
+		req := lockfile.BreakRequest{LockID: in.LockID, Reason: "selftest", EvenIfAlive: true}
+		var err error
+		broken, err = lockfile.Break(ctx, t.state, req, lockfile.Options{})
+		done <- err
+	}()
+	for look := time.NewTicker(20 * time.Millisecond); ; {
+		now, err := lockfile.Inspect(t.state, lockfile.Options{})
+		if err != nil {
+			return step{}, err
+		}
+		if now.Fence.Counter > in.Fence.Counter {
+			look.Stop()
+			break
+		}
+		select {
+		case err := <-done:
+			return step{}, fmt.Errorf("the break ended before it raised the fence: %w", err)
+		case <-look.C:
+		}
+	}
+	if err := t.wakeAndWrite("by the child"); err != nil {
+		return step{}, err
+	}
+	if err := <-done; err != nil {
+		return step{}, err
+	}
+	t.breaks++
+	lock, err := lockfile.TryAcquire(t.state, lockfile.Options{})
+	if err != nil {
+		return step{}, err
+	}
+	defer lock.Release()
+	t.tokens = append(t.tokens, lock.Token())
+	if err := lock.WriteFile(t.state, []byte("by the next holder"), 0o600); err != nil {
+		return step{}, err
+	}
+	if err := lock.Release(); err != nil {
+		return step{}, err
+	}
+	return lateStep(broken), nil
 }
 
 // fence: the numbers that were handed out only went up, one for each takeover and break.
