@@ -125,7 +125,7 @@ func TestFailing(t *testing.T) {
 // Half of a write happens, and then what was decided.
 func TestHalfWrites(t *testing.T) {
 	var act faultfs.Action
-	d, path := open(t, func(op faultfs.Op) faultfs.Action {
+	d, _ := open(t, func(op faultfs.Op) faultfs.Action {
 		if op.Writes {
 			return act
 		}
@@ -146,8 +146,10 @@ func TestHalfWrites(t *testing.T) {
 		noError(t, f.Truncate(0))
 		act = c.act
 		n, err := f.WriteAt([]byte("text"), 0)
-		content, readErr := os.ReadFile(filepath.Join(path, "a"))
-		noError(t, readErr)
+		// Not by name: Windows does not let package os open what its maker has open.
+		content := make([]byte, 8)
+		size, _ := f.ReadAt(content, 0)
+		content = content[:size]
 		if n != 2 || !errors.Is(err, c.is) || string(content) != "te" {
 			t.Errorf("%+v: %d, %v, %q", c.act, n, err, content)
 		}
