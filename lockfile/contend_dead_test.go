@@ -85,14 +85,6 @@ func startContenders(t probetest.TB, n int, state string) *contenders {
 	return c
 }
 
-// all tells every child the same, and expects that answer.
-func (c *contenders) all(t probetest.TB, verb, want string) {
-	t.Helper()
-	for _, child := range c.children {
-		expect(t, child, verb, want)
-	}
-}
-
 // turn lets every child have the lock once. All must get the number fence, and one of them, where
 // there is a dead owner, by taking over.
 func (c *contenders) turn(t probetest.TB, how string, fence int, dead bool) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe/probetest"
 	"golang.org/x/sys/unix"
 )
 
@@ -177,5 +178,13 @@ func TestKernelLocksForbidden(t *testing.T) {
 	wantText(t, child.Line(), "failed permission", state, "permission denied")
 	if in := inspect(t, state); in.Verdict != identity.Free {
 		t.Errorf("after a refusal: %v", in.Finding)
+	}
+}
+
+// all tells every child the same, and expects that answer.
+func (c *contenders) all(t probetest.TB, verb, want string) {
+	t.Helper()
+	for _, child := range c.children {
+		expect(t, child, verb, want)
 	}
 }

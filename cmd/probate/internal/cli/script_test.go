@@ -150,16 +150,6 @@ func exitsCmd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// awaitFile waits until the file is there.
-func awaitFile(name string) error {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollStep) {
-		if _, err := os.Stat(name); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s does not come", name)
-}
-
 // await FILE [REGEXP]: wait until the file is there, and matches.
 func awaitCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {

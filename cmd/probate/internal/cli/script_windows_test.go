@@ -58,3 +58,13 @@ func signalsTo(file string) <-chan os.Signal {
 	}()
 	return got
 }
+
+// awaitFile waits until the file is there.
+func awaitFile(name string) error {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollStep) {
+		if _, err := os.Stat(name); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not come", name)
+}
