@@ -41,4 +41,16 @@
 // deleted, the version that it had.
 //
 // Nothing is said about several documents together: each is changed on its own.
+//
+// # Files
+//
+// A Folder has, for a document KEY, the file KEY.doc.json:
+//
+//	{"v":1,"version":3,"value":{"a":2},"checksum":"…"}
+//
+// The checksum is the SHA-256, in hex, of the version in decimal, a line end, and the value in
+// canonical form. Files that put the same fields in another order or with white space are read as
+// well; more fields, or another v, are not. Where KEY was deleted, KEY.doc.deleted keeps the
+// version of that: the same without a value. KEY.doc.json.lock, .fence and .recovery.log are those
+// of package lockfile, for the state KEY.doc.json.
 package docs

@@ -40,6 +40,14 @@
 // An update that another goroutine starts, and the function of the outer update waits for, is not
 // recognized as one inside the other: it waits until its context ends.
 //
+// After a crash in the midst of a write NAME.previous can be one version older than it should be,
+// or missing while there are but two.
+//
 // What package lockfile does not guarantee is not guaranteed here, filesystems that several
 // machines mount above all.
+//
+// # Files
+//
+// NAME has the value; NAME.previous the version before; NAME.damaged-… what Restore replaced.
+// NAME.lock, .fence and .recovery.log are those of package lockfile.
 package statefile

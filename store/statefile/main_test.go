@@ -187,3 +187,12 @@ func breakLock(t testing.TB, path string) {
 		EvenIfAlive: true}, lockfile.Options{})
 	noError(t, err)
 }
+
+// symlink makes a symbolic link. It returns false where there are none, or only said to be (Wine).
+func symlink(target, link string) bool {
+	if err := os.Symlink(target, link); err != nil {
+		return false
+	}
+	info, err := os.Lstat(link)
+	return err == nil && info.Mode()&os.ModeSymlink != 0
+}

@@ -6,6 +6,7 @@ import (
 
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -77,12 +78,21 @@ func TestBusy(t *testing.T) {
 func TestLost(t *testing.T) {
 	f := newFile(t)
 	noError(t, f.Save(always, counter{}.plus(1)))
+	var removed error
 	_, err := f.Update(always, func(c counter) (counter, error) {
-		return c.plus(1), os.Remove(f.Path() + ".lock")
+		if removed = os.Remove(f.Path() + ".lock"); removed != nil {
+			return c, nil
+		}
+		return c.plus(1), nil
 	})
-	wants(t, err, statefile.ErrLost)
-	if errors.Is(err, statefile.ErrFenced) {
-		t.Errorf("%v", err)
+	if removed != nil && runtime.GOOS == "windows" {
+		noError(t, err) // the system keeps the lock of a living owner from being removed
+	} else {
+		noError(t, removed)
+		wants(t, err, statefile.ErrLost)
+		if errors.Is(err, statefile.ErrFenced) {
+			t.Errorf("%v", err)
+		}
 	}
 	_, err = f.Update(always, func(c counter) (counter, error) {
 		breakLock(t, f.Path())
@@ -104,8 +114,8 @@ func TestSpellings(t *testing.T) {
 	f := newFile(t)
 	noError(t, f.Save(always, counter{}.plus(0)))
 	link := filepath.Join(t.TempDir(), "link.json")
-	if err := os.Symlink(f.Path(), link); err != nil {
-		t.Skip("no symbolic links here: " + err.Error())
+	if !symlink(f.Path(), link) {
+		t.Skip("there are no symbolic links here")
 	}
 	g := statefile.Open[counter](link, statefile.Options{})
 	children := []*probetest.Child{probetest.Start(t, "writer", f.Path()),

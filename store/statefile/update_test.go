@@ -117,7 +117,7 @@ func TestReentrant(t *testing.T) {
 	noError(t, f.Save(always, counter{}.plus(1)))
 	link := filepath.Join(t.TempDir(), "link.json")
 	others := []*statefile.File[counter]{f, statefile.Open[counter](f.Path(), statefile.Options{})}
-	if err := os.Symlink(f.Path(), link); err == nil {
+	if symlink(f.Path(), link) {
 		others = append(others, statefile.Open[counter](link, statefile.Options{}))
 	}
 	_, err := f.Update(always, func(c counter) (counter, error) {
