@@ -131,6 +131,11 @@ func (c *Counter) peek() (b []byte, info vfs.Info, err error) {
 	defer k.mu.Unlock()
 	if k.f != nil {
 		info, err := dir.Stat(c.name)
+		if errors.Is(err, vfs.ErrInUse) && !k.lent { // removed, and there because it is open here
+			_ = k.f.Close()
+			k.f = nil
+			return c.open(dir, k)
+		}
 		if err != nil {
 			return nil, info, err
 		}

@@ -208,6 +208,9 @@ func advice(err error, path string) string {
 	case KindNotFound:
 		return "create the directory first"
 	}
+	if errors.Is(err, vfs.ErrInUse) {
+		return "see which program has it open, and end it or wait: " + shell.Raw.Openers(path)
+	}
 	if errors.Is(err, vfs.ErrNotRegular) {
 		return "look at what stands there, and move it away"
 	}

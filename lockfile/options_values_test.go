@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +126,11 @@ func (liar) Process(pid int) probe.Process { return probetest.Absent(pid, probe.
 func TestProbesThatLie(t *testing.T) {
 	scripted := probetest.New()
 	scripted.OnProcess = liar{}.Process
-	for name, sys := range map[string]probe.System{"real": liar{probe.Real()}, "scripted": scripted} {
+	systems := map[string]probe.System{"real": liar{probe.Real()}, "scripted": scripted}
+	if runtime.GOOS != "linux" {
+		delete(systems, "scripted") // it is a Linux, and the record is of another system
+	}
+	for name, sys := range systems {
 		t.Run(name, func(t *testing.T) {
 			state := newState(t)
 			id, _ := abandon(t, state)

@@ -1,4 +1,4 @@
-//go:build !unix && !plan9
+//go:build !unix && !plan9 && !windows
 
 package lockfile
 

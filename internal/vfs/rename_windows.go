@@ -23,12 +23,8 @@ func (d *osDir) withDelete(dir windows.Handle, name string,
 			return err
 		}
 	}
-	var h windows.Handle
-	err := waitOut(inUse, func() (err error) {
-		h, err = ntOpen(dir, name, windows.DELETE|windows.FILE_READ_ATTRIBUTES, shareAll,
-			windows.FILE_OPEN)
-		return err
-	})
+	h, err := ntOpen(dir, name, windows.DELETE|windows.FILE_READ_ATTRIBUTES, shareAll,
+		windows.FILE_OPEN)
 	if err != nil {
 		return err
 	}
@@ -38,7 +34,7 @@ func (d *osDir) withDelete(dir windows.Handle, name string,
 
 func (d *osDir) RenameNoReplace(old, new string) error {
 	return d.on2("rename without replacing", old, new, func(dir windows.Handle) error {
-		return d.rename(dir, old, new, false)
+		return waitOut(inUse, func() error { return d.rename(dir, old, new, false) })
 	})
 }
 
@@ -70,16 +66,20 @@ func (d *osDir) Rename(old, new string) error {
 
 func (d *osDir) Remove(name string) error {
 	return d.on("remove", name, func(dir windows.Handle) error {
-		return d.withDelete(dir, name, func(h windows.Handle, f *osFile) error {
-			if in, err := infoOf(h); err == nil && in.Mode.IsDir() {
-				return windows.ERROR_DIRECTORY_NOT_SUPPORTED
-			}
-			aside := func() error { return ntRename(h, dir, asideName(name), false) }
-			if f == nil {
-				return ntDelete(h, aside)
-			}
-			return d.removeOwn(name, h, f, aside)
-		})
+		return waitOut(inUse, func() error { return d.remove(dir, name) })
+	})
+}
+
+func (d *osDir) remove(dir windows.Handle, name string) error {
+	return d.withDelete(dir, name, func(h windows.Handle, f *osFile) error {
+		if in, err := infoOf(h); err == nil && in.Mode.IsDir() {
+			return windows.ERROR_DIRECTORY_NOT_SUPPORTED
+		}
+		aside := func() error { return ntRename(h, dir, asideName(name), false) }
+		if f == nil {
+			return ntDelete(h, aside)
+		}
+		return d.removeOwn(name, h, f, aside)
 	})
 }
 
