@@ -263,9 +263,11 @@ func TestStatus(t *testing.T) {
 	}{
 		windows.STATUS_SHARING_VIOLATION: {ErrInUse, fs.ErrPermission,
 			windows.ERROR_SHARING_VIOLATION},
-		windows.STATUS_DELETE_PENDING:        {ErrInUse, fs.ErrPermission, windows.ERROR_ACCESS_DENIED},
-		windows.STATUS_ACCESS_DENIED:         {fs.ErrPermission, ErrInUse, windows.ERROR_ACCESS_DENIED},
-		windows.STATUS_OBJECT_NAME_NOT_FOUND: {fs.ErrNotExist, ErrInUse, windows.ERROR_FILE_NOT_FOUND},
+		windows.STATUS_DELETE_PENDING: {ErrInUse, fs.ErrPermission, windows.ERROR_ACCESS_DENIED},
+		windows.STATUS_ACCESS_DENIED:  {fs.ErrPermission, ErrInUse, windows.ERROR_ACCESS_DENIED},
+		windows.STATUS_OBJECT_NAME_NOT_FOUND: {
+			fs.ErrNotExist, ErrInUse, windows.ERROR_FILE_NOT_FOUND,
+		},
 		windows.STATUS_OBJECT_NAME_COLLISION: {fs.ErrExist, ErrInUse, windows.ERROR_ALREADY_EXISTS},
 	} {
 		err := pathError("open", `C:\a`, ntError(status))

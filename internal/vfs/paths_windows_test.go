@@ -124,7 +124,8 @@ func TestFoldFileID(t *testing.T) {
 	}
 	seen := map[uint64]bool{}
 	for bit := range 63 {
-		for _, id := range []uint64{foldFileID(1<<bit, 1), foldFileID(1, 2<<bit), foldFileID(1<<bit, 0)} {
+		for _, id := range []uint64{foldFileID(1<<bit, 1), foldFileID(1, 2<<bit),
+			foldFileID(1<<bit, 0)} {
 			if seen[id] {
 				t.Errorf("bit %d: %#x twice", bit, id)
 			}
