@@ -24,7 +24,7 @@ func runner(t *testing.T) Runner {
 	return Runner{Root: root, Scratch: t.TempDir()}
 }
 
-func all() []Mutant { return slices.Concat(ofProtocol, ofVerdicts, ofProcesses) }
+func all() []Mutant { return slices.Concat(ofProtocol, ofVerdicts, ofProcesses, ofOperations) }
 
 // A mutant whose text stands nowhere any more would be one that nobody looks for.
 func TestEveryTextStandsOnce(t *testing.T) {

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe/probetest"
+	"github.com/probate-dev/probate/store/internal/crash/crashtest"
 	"github.com/probate-dev/probate/store/ops"
 	"github.com/probate-dev/probate/store/ops/opstest"
 )
@@ -24,10 +26,19 @@ func init() { probetest.Register("actor", actor) }
 //	links no   as on a filesystem that has no hard links
 //	full N     the Nth step from now on fails as on a full disk
 //	count      the next answer begins with the number of steps
+//	kill N     is killed before the Nth system call that changes files or takes locks
+//	calls all  from now on every answer begins with the number of system calls about files, or
+//	           with that of the calls of one kind
+//	fail KIND  all system calls of that kind fail from now on
 func actor(p *probetest.Peer) {
-	s, err := ops.Open(p.Arg(0), opstest.Phases(), ops.Options{})
+	var opts ops.Options
+	if len(p.Args()) > 1 { // so that the lock flushes the same every time
+		opts.Lock.Durability = lockfile.FlushFirst
+	}
+	s, err := ops.Open(p.Arg(0), opstest.Phases(), opts)
 	p.Check(err)
 	stop, full, links, steps := 0, 0, true, 0
+	var calls func() int
 	s.SetHook(func(step string) error {
 		if !links && strings.HasPrefix(step, "link ") {
 			return errors.ErrUnsupported
@@ -59,8 +70,27 @@ func actor(p *probetest.Peer) {
 			steps = 0
 			said := do(s, p.Line())
 			p.Send(fmt.Sprintf("%d steps, %s", steps, said))
+		case "kill":
+			_, err = fmt.Sscan(rest, &stop)
+			p.Check(err)
+			_, err = crashtest.KillAt(stop)
+			p.Check(err)
+			stop = 0
+		case "fail":
+			p.Check(crashtest.Fail(rest, syscall.EIO))
+		case "calls":
+			calls, err = crashtest.Count(strings.TrimPrefix(rest, "all"))
+			p.Check(err)
 		default:
-			p.Send(do(s, line))
+			before := 0
+			if calls != nil {
+				before = calls()
+			}
+			said := do(s, line)
+			if calls != nil {
+				said = fmt.Sprintf("%d calls, %s", calls()-before, said)
+			}
+			p.Send(said)
 		}
 	}
 }

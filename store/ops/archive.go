@@ -12,7 +12,7 @@ import (
 // named, and returns how many. All does not yield them any more; Get and Begin know them as before.
 // It is refused, with ErrBusy, and nothing is changed, while one of the environments has an
 // unfinished operation. A file that cannot be read stays where it is; the error names it, and the
-// others are put away all the same.
+// others are put away all the same. Changes wait until it is done.
 func (f *Folder) ArchiveFinished(ctx context.Context, environments ...string) (int, error) {
 	n := 0
 	err := f.locked(ctx, "archive", func(w *writer) error {
@@ -91,7 +91,7 @@ func (w *writer) putAwayOne(at located, from string) error {
 	remove := func(name string) error {
 		err := w.step("remove " + name)
 		if err == nil {
-			err = w.root.Remove(name)
+			err = patiently(func() error { return w.root.Remove(name) })
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return w.failed("remove the previous copy", name, at.op.ID, err)

@@ -95,15 +95,16 @@
 // What does not fit its checksum is damaged; what is whole and has another version, or keys that
 // this version does not know, is newer, and left alone.
 //
-// Files are written to tmp, flushed, and put in place by a rename inside lockfile.Lock.Commit, so
-// that nobody who was overtaken changes anything. Begin puts three in place in this order, each
-// name durable before the next where it matters: the request, the previous copy, the operation.
-// From the second on the operation has begun. A crash after the first leaves a request id that is
-// bound to its request, and nothing else. The version that finishes an operation and begins a
-// follow-up holds the follow-up complete ("next"); until that has a file of its own it is read from
-// there. Accept puts the nonce in place before the operation; a receipt that comes again after a
-// crash between the two completes it. An operation moves from its environment's file to finished
-// and to archive, never back, and who looks looks in that order.
+// Files have mode 0600 and folders 0700; where root makes them they get the owner of the store's
+// folder. They are written to tmp, flushed, and put in place by a rename inside
+// lockfile.Lock.Commit, so that nobody who was overtaken changes anything. Begin puts three in
+// place in this order, each name durable before the next where it matters: the request, the
+// previous copy, the operation. From the second on the operation has begun. A crash after the first
+// leaves a request id that is bound to its request, and nothing else. The version that finishes an
+// operation and begins a follow-up holds the follow-up complete ("next"); until that has a file of
+// its own it is read from there. Accept puts the nonce in place before the operation; a receipt
+// that comes again after a crash between the two completes it. An operation moves from its
+// environment's file to finished and to archive, never back, and who looks looks in that order.
 //
 // # Windows
 //

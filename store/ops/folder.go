@@ -36,7 +36,7 @@ type Folder struct {
 	phases Phases
 	opts   Options
 
-	self     func() (identity.Identity, error)
+	self     atomic.Pointer[identity.Identity]
 	prepared atomic.Bool   // the folders are there
 	line     func() string // where goroutines stand in line
 
@@ -61,14 +61,22 @@ func Open(dir string, phases Phases, opts Options) (*Folder, error) {
 	}
 	f := &Folder{dir: abs, phases: phases.clone(), opts: opts}
 	f.line = sync.OnceValue(func() string { return turn.Key(f.LockState()) })
-	f.self = sync.OnceValues(identity.Current)
-	if sys := opts.Lock.System; sys != nil {
-		f.self = sync.OnceValues(func() (identity.Identity,
-			error) {
-			return identity.CurrentOn(sys)
-		})
-	}
 	return f, nil
+}
+
+// identity returns this process's, read once.
+func (f *Folder) identity() (identity.Identity, error) {
+	if me := f.self.Load(); me != nil {
+		return *me, nil
+	}
+	me, err := identity.Current()
+	if sys := f.opts.Lock.System; sys != nil {
+		me, err = identity.CurrentOn(sys)
+	}
+	if err == nil {
+		f.self.Store(&me)
+	}
+	return me, err
 }
 
 // Dir returns the path of the folder.
@@ -135,7 +143,7 @@ func (f *Folder) locked(ctx context.Context, op string, fn func(w *writer) error
 
 // stamp is this process, now.
 func (w *writer) stamp() (Stamp, error) {
-	me, err := w.f.self()
+	me, err := w.f.identity()
 	if err != nil {
 		return Stamp{}, w.failed("find out who this process is", ".", "", err)
 	}

@@ -17,9 +17,27 @@ type view struct {
 	root *os.Root
 }
 
+// patiently does something with a file again while another program is in the way.
+func patiently(fn func() error) error {
+	const tries = 50
+	for n := 1; ; n++ {
+		if err := fn(); err == nil || n == tries || !again(err) {
+			return err
+		}
+	}
+}
+
 // read returns the content of a file, which must be a regular one: no link is followed, and nothing
 // is waited for at a FIFO.
-func (v *view) read(name string) ([]byte, error) {
+func (v *view) read(name string) (data []byte, err error) {
+	err = patiently(func() error {
+		data, err = v.readOnce(name)
+		return err
+	})
+	return data, err
+}
+
+func (v *view) readOnce(name string) ([]byte, error) {
 	info, err := v.root.Lstat(name)
 	if err != nil {
 		return nil, err

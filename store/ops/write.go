@@ -43,6 +43,9 @@ func (w *writer) makeFolders() error {
 		if err == nil {
 			err = w.root.Mkdir(dir, 0o700)
 		}
+		if err == nil {
+			err = give(w.root, dir)
+		}
 		switch {
 		case err == nil:
 			made = true
@@ -105,6 +108,7 @@ func (w *writer) temp(data []byte, id string) (string, error) {
 			if file, err = w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL,
 				0o600); err == nil {
 				w.temps = append(w.temps, name)
+				err = give(w.root, name)
 			}
 			return err
 		}},
@@ -162,7 +166,7 @@ func (w *writer) commit(id string, fn func() error, dirs ...string) error {
 func (w *writer) move(from, to, id string) error {
 	err := w.step("rename " + from + " " + to)
 	if err == nil {
-		err = rename(w.root, from, to)
+		err = patiently(func() error { return w.root.Rename(from, to) })
 	}
 	if err != nil {
 		return w.failed("put the file in place", to, id, err)

@@ -15,3 +15,6 @@ func Fail(string, syscall.Errno) error { return errors.ErrUnsupported }
 
 // KillAt kills this process before its n-th step.
 func KillAt(int) (func() int, error) { return nil, errors.ErrUnsupported }
+
+// Count counts system calls of this process.
+func Count(string) (func() int, error) { return nil, errors.ErrUnsupported }
