@@ -18,7 +18,7 @@ func (f *Folder) Begin(ctx context.Context, r Request) (Operation, bool, error) 
 	a, err := r.check()
 	if err != nil {
 		return Operation{}, false, &Error{Op: op, Path: f.dir, Step: "check the request", ID: r.ID,
-			Err: err}
+			Next: advice(err), Err: err}
 	}
 	v, err := f.look(op)
 	if err != nil {
@@ -45,7 +45,7 @@ func (v *view) again(a asked) (Operation, error) {
 		return Operation{}, err
 	}
 	if err := a.same(at.op.Environment, at.op.Digest); err != nil {
-		return Operation{}, v.refused("compare with the request", at, "use another request id", err)
+		return Operation{}, v.refused("compare with the request", at, "", err)
 	}
 	return at.operation(), nil
 }
@@ -82,9 +82,7 @@ func (w *writer) bindRequest(a asked) ([]func() error, error) {
 	switch r, err := w.request(a.id); {
 	case err == nil: // a crash came between it and the operation
 		if err := a.same(r.Environment, r.Digest); err != nil {
-			e := w.failed("compare with the request", requestFile(a.id), a.id, err)
-			e.Next = "use another request id"
-			return nil, e
+			return nil, w.failed("compare with the request", requestFile(a.id), a.id, err)
 		}
 		return nil, nil
 	case err != ErrNotFound:
@@ -146,7 +144,7 @@ func (w *writer) unfinished(id string, expected *Revision) (located, error) {
 	}
 	switch {
 	case expected != nil && at.op.Revision != *expected:
-		return at, w.refused("compare the revision", at, "read it again", fmt.Errorf(
+		return at, w.refused("compare the revision", at, "", fmt.Errorf(
 			"%w: it is at revision %d, not %d", ErrStale, at.op.Revision, *expected))
 	case at.dir != "" || w.f.phases.terminal(at.op.Phase):
 		return at, w.refused("look at the phase", at, "", ErrFinished)
@@ -174,7 +172,8 @@ func (f *Folder) CompareAndSwap(ctx context.Context, id string, expected Revisio
 	Operation, error) {
 	const op = "compare and swap"
 	invalid := func(err error) (Operation, error) {
-		return Operation{}, &Error{Op: op, Path: f.dir, Step: "check the change", ID: id, Err: err}
+		return Operation{}, &Error{Op: op, Path: f.dir, Step: "check the change", ID: id,
+			Next: advice(err), Err: err}
 	}
 	data, err := toJSON(c.Data)
 	if err != nil {
@@ -202,7 +201,7 @@ func (w *writer) follow(at located, op Operation, r Request) (Operation, error) 
 	}
 	other, err := w.find(a.id, a.environment)
 	if err == nil {
-		return Operation{}, w.refused("look for the follow-up", other, "use another request id",
+		return Operation{}, w.refused("look for the follow-up", other, "",
 			fmt.Errorf("%w: the operation exists", ErrConflict))
 	}
 	if err != ErrNotFound {

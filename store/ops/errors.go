@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/lockfile"
 )
 
 var (
@@ -79,21 +80,62 @@ func (e *Error) Unwrap() error { return e.Err }
 func (v *view) failed(step, name, id string, err error) *Error {
 	e := &Error{Op: v.op, Path: filepath.Join(v.f.dir, filepath.FromSlash(name)), Step: step,
 		ID: id, Err: err}
+	e.Next = advice(err)
+	return e
+}
+
+// advice returns what can be done about an error, "" where nothing is known.
+func advice(err error) string {
 	switch {
 	case errors.Is(err, ErrDamaged):
-		e.Next = "put a good copy of the file back, or move it away if its operation is over"
+		return "put a good copy of the file back, or move it away if its operation is over"
 	case errors.Is(err, ErrForeign):
-		e.Next = "move the file out of the store's folder"
+		return "move the file out of the store's folder"
 	case errors.Is(err, ErrNewer):
-		e.Next = "use the version of the program that wrote it, or a later one"
+		return "use the version of the program that wrote it, or a later one"
+	case errors.Is(err, ErrNotFound):
+		return "check the id, or begin the operation"
+	case errors.Is(err, ErrStale):
+		return "read the operation again, and decide again"
+	case errors.Is(err, ErrFinished):
+		return "begin another operation"
+	case errors.Is(err, ErrPhase):
+		return "choose a phase that may follow"
+	case errors.Is(err, ErrNonceSpent):
+		return "use a nonce that was not used before"
+	case errors.Is(err, ErrConflict):
+		return "use another name, or send what was sent before"
+	case errors.Is(err, ErrTooLarge):
+		return "keep the data elsewhere, and its name here"
+	case errors.Is(err, ErrInvalid):
+		return "correct the call"
+	case errors.Is(err, lockfile.ErrUnsure):
+		return "read the operation again: the change may have been made"
+	case errors.Is(err, lockfile.ErrLost):
+		return "read the operation again: another writer has gone on"
 	}
-	return e
+	if _, busy := errors.AsType[*lockfile.BusyError](err); busy {
+		return "" // it says so itself
+	}
+	switch lockfile.KindOf(err) {
+	case lockfile.KindNoSpace:
+		return "make room on the disk, and try again"
+	case lockfile.KindPermission:
+		return "check who owns the folder, and who runs this program"
+	case lockfile.KindReadOnly:
+		return "make the filesystem writable"
+	case lockfile.KindNotFound:
+		return "create the folder"
+	}
+	return ""
 }
 
 // refused makes an error about an operation that can be read.
 func (v *view) refused(step string, at located, next string, err error) *Error {
 	e := v.failed(step, at.file, at.op.ID, err)
 	op := at.operation()
-	e.Current, e.Next = &op, next
+	if e.Current = &op; next != "" {
+		e.Next = next
+	}
 	return e
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -47,7 +46,7 @@ type Folder struct {
 // created or read now. An error (ErrInvalid) says that the phases are not a state machine.
 func Open(dir string, phases Phases, opts Options) (*Folder, error) {
 	fail := func(step string, err error) (*Folder, error) {
-		return nil, &Error{Op: "open", Path: dir, Step: step, Err: err}
+		return nil, &Error{Op: "open", Path: dir, Step: step, Next: advice(err), Err: err}
 	}
 	if err := phases.validate(); err != nil {
 		return fail("check the phases", fmt.Errorf("%w: %w", ErrInvalid, err))
@@ -101,11 +100,7 @@ func (f *Folder) look(op string) (*view, error) {
 	root, err := os.OpenRoot(f.dir)
 	if err != nil {
 		v := &view{f: f, op: op}
-		e := v.failed("open the folder", ".", "", err)
-		if errors.Is(err, fs.ErrNotExist) {
-			e.Next = "create it"
-		}
-		return nil, e
+		return nil, v.failed("open the folder", ".", "", err)
 	}
 	return &view{f: f, op: op, root: root}, nil
 }

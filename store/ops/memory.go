@@ -27,7 +27,8 @@ type Memory struct {
 func NewMemory(phases Phases, opts Options) (*Memory, error) {
 	if err := phases.validate(); err != nil {
 		return nil, &Error{Op: "open", Path: "memory", Step: "check the phases",
-			Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
+			Next: advice(ErrInvalid),
+			Err:  fmt.Errorf("%w: %w", ErrInvalid, err)}
 	}
 	m := &Memory{phases: phases.clone(), judge: opts.Judge, byID: map[string]*Operation{},
 		nonces: map[string]nonce{}}
@@ -38,7 +39,7 @@ func NewMemory(phases Phases, opts Options) (*Memory, error) {
 }
 
 func (m *Memory) failed(op, step, id string, now *Operation, err error) *Error {
-	e := &Error{Op: op, Path: "memory", Step: step, ID: id, Err: err}
+	e := &Error{Op: op, Path: "memory", Step: step, ID: id, Next: advice(err), Err: err}
 	if now != nil {
 		copied := copyOf(*now)
 		e.Current = &copied

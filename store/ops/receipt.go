@@ -21,7 +21,7 @@ func (f *Folder) Accept(ctx context.Context, r Receipt) (op Operation, duplicate
 	}
 	if err != nil {
 		return op, false, &Error{Op: name, Path: f.dir, Step: "check the receipt", ID: r.Operation,
-			Err: err}
+			Next: advice(err), Err: err}
 	}
 	err = f.locked(ctx, name, func(w *writer) error {
 		op, duplicate, err = w.accept(r, who)
@@ -37,10 +37,8 @@ func (w *writer) accept(r Receipt, who string) (Operation, bool, error) {
 		return Operation{}, false, err
 	}
 	if spent != nil && (spent.Operation != r.Operation || spent.Receipt != who) {
-		e := w.failed("look at the nonce", file, r.Operation, fmt.Errorf(
+		return Operation{}, false, w.failed("look at the nonce", file, r.Operation, fmt.Errorf(
 			"%w, for operation %q", ErrNonceSpent, spent.Operation))
-		e.Next = "use a nonce that was not used before"
-		return Operation{}, false, e
 	}
 	at, err := w.get(r.Operation)
 	if err != nil {
