@@ -27,7 +27,10 @@ func TestLikeMemory(t *testing.T) {
 		noError(t, err)
 		memory, err := ops.NewMemory(opstest.Phases(), ops.Options{})
 		noError(t, err)
-		pick := func(what string, from ...string) string { return rapid.SampledFrom(from).Draw(t, what) }
+		pick := func(what string, from ...string) string {
+			return rapid.SampledFrom(from).Draw(t,
+				what)
+		}
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			id, env := pick("id", "a", "b", "c", "d", "e"), pick("environment", "x", "y")
 			phase := ops.Phase(pick("phase", "", "applying", "applied", "cancelled", "failed"))
@@ -42,9 +45,11 @@ func TestLikeMemory(t *testing.T) {
 				word := false
 				switch verb {
 				case "begin":
-					_, word, err = s.Begin(ctx, ops.Request{ID: id, Environment: env, Digest: digest})
+					_, word, err = s.Begin(ctx, ops.Request{ID: id, Environment: env,
+						Digest: digest})
 				case "swap":
-					_, err = s.CompareAndSwap(ctx, id, revision, ops.Change{Phase: phase, Data: name})
+					_, err = s.CompareAndSwap(ctx, id, revision, ops.Change{Phase: phase,
+						Data: name})
 				case "follow":
 					_, err = s.CompareAndSwap(ctx, id, revision, ops.Change{Phase: phase,
 						FollowUp: &ops.Request{ID: next, Digest: digest}})
@@ -92,7 +97,8 @@ func view(t *rapid.T, s ops.Store) []string {
 		"archived": s.Archived()} {
 		for op, err := range list {
 			noError(t, err)
-			lines = append(lines, fmt.Sprint(name, op.ID, op.Environment, op.Digest, op.Phase, op.Revision,
+			lines = append(lines, fmt.Sprint(name, op.ID, op.Environment, op.Digest, op.Phase,
+				op.Revision,
 				string(op.Data), op.Owned, op.Receipts, op.Follows, op.FollowUp, op.Archived, op.Restored))
 		}
 	}
