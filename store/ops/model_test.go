@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/probate-dev/probate/store/ops"
 	"github.com/probate-dev/probate/store/ops/opstest"
@@ -97,9 +98,9 @@ func view(t *rapid.T, s ops.Store) []string {
 		"archived": s.Archived()} {
 		for op, err := range list {
 			noError(t, err)
-			lines = append(lines, fmt.Sprint(name, op.ID, op.Environment, op.Digest, op.Phase,
-				op.Revision,
-				string(op.Data), op.Owned, op.Receipts, op.Follows, op.FollowUp, op.Archived, op.Restored))
+			op.Owner, op.Writer, op.Claims, op.Others = ops.Stamp{}, ops.Stamp{}, nil, nil
+			op.CreatedAt, op.UpdatedAt = time.Time{}, time.Time{}
+			lines = append(lines, fmt.Sprintf("%s %+v", name, op))
 		}
 	}
 	for r, err := range s.Recoverable() {
