@@ -94,8 +94,10 @@ var misbehavingStores = map[string]spoilt{
 		s.watch = func(ctx context.Context, key string) iter.Seq2[docs.Document, error] {
 			return func(yield func(docs.Document, error) bool) {
 				for d, err := range watch(ctx, key) {
-					if !yield(d, err) || !yield(d, err) {
-						return
+					for range 2 {
+						if !yield(d, err) {
+							return
+						}
 					}
 				}
 			}
