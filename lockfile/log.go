@@ -81,7 +81,11 @@ func parseEntry(line []byte) (LogEntry, bool) {
 	case string:
 		e.At, _ = time.Parse(time.RFC3339, at)
 	case float64:
-		e.At = time.UnixMilli(int64(at)).UTC()
+		e.At = time.UnixMilli(int64(at))
+	}
+	e.At = e.At.UTC()
+	if y := e.At.Year(); y < 1 || y > 9999 { // no time that JSON can hold
+		e.At = time.Time{}
 	}
 	return e, true
 }
