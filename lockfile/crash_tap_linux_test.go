@@ -349,11 +349,16 @@ func (k *tap) run(decide func(s step) syscall.Errno) {
 		case killHere:
 			k.child.Kill()
 			return
+		case shortHere:
+			s.half(k.t)
+			k.answer(response{id: s.id, val: int64(s.args[2] / 2)})
 		default:
 			k.fail(s, errno)
 		}
 	}
 }
 
-// killHere is the decision to kill the child before the step.
-const killHere syscall.Errno = 0xffff
+const (
+	killHere  syscall.Errno = 0xffff // kill the child before the step
+	shortHere syscall.Errno = 0xfffe // half of a write is done, and the call says so
+)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// mountLine writes a mount as the kernel does, with blanks, tabs, line ends and backslashes as octal
+// mountLine writes a mount as the kernel does: blanks, tabs, line ends and backslashes as octal
 // numbers.
 func mountLine(m mountEntry) string {
 	escape := func(s string) string {
