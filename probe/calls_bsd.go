@@ -3,7 +3,6 @@
 package probe
 
 import (
-	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -90,8 +89,3 @@ func statMount(os, source string, handle uintptr, stat func(fd int) (mount, erro
 		return fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev)), nil
 	})
 }
-
-// errLayout is why nothing of the process table is known in 32-bit programs.
-
-var errLayout = fmt.Errorf("the layout of the process table is known for 64-bit programs only: %w",
-	errors.ErrUnsupported)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 )
 
 // hostIDFile is where rc(8) keeps the id of a FreeBSD machine. Without it machineid would start
@@ -53,6 +52,7 @@ func readSmall(file string) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// errNoBootID is why a boot has no identity. The time of the boot is none: it moves with the clock.
-var errNoBootID = fmt.Errorf("boots have no identity on %s: %w", runtime.GOOS,
+// errLayout is why nothing of the process table is known in 32-bit programs.
+
+var errLayout = fmt.Errorf("the layout of the process table is known for 64-bit programs only: %w",
 	errors.ErrUnsupported)

@@ -52,6 +52,7 @@ const (
 // cannot be linked without cgo, so it is the system call itself.
 func uniqueID(pid int) (uint64, error) {
 	var buf [xnuUniqueSize]byte
+	//lint:ignore SA1019 there is no wrapper that can be linked without cgo
 	n, _, errno := unix.Syscall6(unix.SYS_PROC_INFO, procInfoCallPIDInfo, uintptr(pid),
 		procPIDUniqueInfo, procPIDFindZombieToo, uintptr(unsafe.Pointer(&buf[0])), xnuUniqueSize)
 	switch {
@@ -70,6 +71,7 @@ func hostUUID() Fact[string] {
 	const source = "gethostuuid()"
 	var id [16]byte
 	wait := unix.Timespec{Sec: 1} // it is there since early in the boot
+	//lint:ignore SA1019 there is no wrapper that can be linked without cgo
 	_, _, errno := unix.Syscall(unix.SYS_GETHOSTUUID, uintptr(unsafe.Pointer(&id[0])),
 		uintptr(unsafe.Pointer(&wait)), 0)
 	if errno != 0 {

@@ -7,8 +7,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 STATICCHECK=v0.8.2 # honnef.co/go/tools
 ACTIONLINT=v1.7.12 # github.com/rhysd/actionlint
-TARGETS=(linux/amd64 linux/386 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
-	openbsd/amd64 netbsd/amd64)
 STEPS=(test selftest gofmt modules vet staticcheck shell workflows release race 386 arches wine examples
 	sqlite fuzz kills faults mutants bench contend soak)
 NESTED=(scripts/bench scripts/soak store/docs/sqldocs/testsqlite) # modules of their own
@@ -39,18 +37,8 @@ step_modules() {
 
 # In these two one look shows what is wrong on every system.
 step_vet() {
-	local target bad=
-	for target in "${TARGETS[@]}"; do
-		echo "  $target"
-		export CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/}
-		go vet ./... || bad+=" $target"
-		go build -o "$scratch/probate" ./cmd/probate || bad+=" $target"
-	done
-	unset CGO_ENABLED GOOS GOARCH
-	for target in "${NESTED[@]}"; do
-		(cd "$target" && go vet ./...) || bad+=" $target"
-	done
-	[ -z "$bad" ] || fail "vet or build:$bad"
+	bash scripts/targets.sh
+	(cd scripts/bench && go vet ./...)
 }
 
 # Error strings here begin with the names of fields and methods. What only Linux uses is not unused.
