@@ -68,7 +68,11 @@
 //
 // # macOS and the BSDs
 //
-// The lock works (flock, link), but no process is ever judged: nothing is taken over by itself.
+// Kernel locks are flocks. macOS publishes and exchanges in one step like Linux; the BSDs publish
+// by a link and have no exchange, so that a takeover leaves the name free for a moment, under the
+// gate. On macOS and FreeBSD the process is evidence as well; on OpenBSD, NetBSD and DragonFly
+// BSD, where a boot has no identity, only the kernel lock is. Torn records are for people. Nothing
+// of this has been run on such a machine by its authors.
 //
 // # Windows
 //

@@ -19,17 +19,13 @@ tests_in() {
 pure() { find "$1" -maxdepth 1 -name '*_test.go' ! -name '*_linux_test.go' ! -name '*_unix_test.go' "${@:2}"; }
 
 # Packages whose tests all run, and those of which only the tests in certain files do.
-WHOLE=(./internal/strictjson ./fence/...)
+WHOLE=(./internal/strictjson ./fence/... ./internal/vfs/simfs ./lockfile/internal/explore)
 mapfile -t files < <(pure identity ! -name process_test.go)
 identity=$(tests_in "${files[@]}")
 mapfile -t files < <(pure probe ! -name bench_test.go)
 probe=$(tests_in "${files[@]}")
 # The codec, and the lock on scripted systems with real files and flocks.
 lockfile=$(tests_in lockfile/record_codec_test.go lockfile/encode_test.go lockfile/scripted_unix_test.go)
-# Found when they are there.
-for folder in ./internal/vfs/simfs ./lockfile/internal/explore; do
-	[ ! -d "$folder" ] || WHOLE+=("$folder/...")
-done
 
 for arch in ${ARCHES:-arm64 riscv64 s390x}; do
 	run() {
