@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/probate-dev/probate/internal/vfs"
 )
@@ -29,7 +30,7 @@ func (w *replacement) checkPrevious(t *tenure, name string) error {
 	switch {
 	case name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) || name == ".":
 		err = fmt.Errorf("%q is not a name in the directory of the file", name)
-	case name == w.p.base:
+	case name == w.p.base, vfs.ManySpellings() && strings.EqualFold(name, w.p.base):
 		err = fmt.Errorf("%s cannot be kept as itself", name)
 	case w.p.isOwn(name) || w.p.sameDir(t.p) && t.p.isOwn(name):
 		err = fmt.Errorf("%s is a file of the lock itself", name)

@@ -136,9 +136,29 @@ func (p *place) isTemp(name string) bool {
 	return ok && isHex(digits, tempHex)
 }
 
-// isOwn recognizes the files beside the state that belong to its lock.
+// isOwn recognizes the files beside the state that belong to its lock: by name, whatever the case
+// where that does not matter, and there also by what they are, for a file can have a short name.
 func (p *place) isOwn(name string) bool {
-	rest, ok := strings.CutPrefix(name, p.base)
+	if !vfs.ManySpellings() {
+		return p.isOwnName(p.base, name)
+	}
+	if p.isOwnName(strings.ToLower(p.base), strings.ToLower(name)) {
+		return true
+	}
+	info, err := p.dir.Stat(name)
+	if err != nil {
+		return false
+	}
+	for _, own := range []string{p.lockName(), p.fenceName(), p.logName(), p.oldLogName()} {
+		if is, err := p.dir.Stat(own); err == nil && is.SameFile(info) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *place) isOwnName(base, name string) bool {
+	rest, ok := strings.CutPrefix(name, base)
 	return ok &&
 		(rest == lockSuffix || rest == fenceSuffix || rest == logSuffix || rest == oldLogSuffix ||
 			strings.HasPrefix(rest, markerInfix) || strings.HasPrefix(rest, lockSuffix+"."))

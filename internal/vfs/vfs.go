@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"runtime"
 	"time"
 )
 
@@ -157,6 +158,10 @@ type File interface {
 // NativeLock returns the kind of kernel lock that owners take on this system, on the files that
 // they made.
 func NativeLock() LockKind { return nativeLock }
+
+// ManySpellings reports whether names that differ only in case usually are one on this system, and
+// files can have short names besides.
+func ManySpellings() bool { return runtime.GOOS == "windows" || runtime.GOOS == "darwin" }
 
 // system is what OS returns.
 var system FS = osFS{}
