@@ -26,8 +26,8 @@ func inheritFrom(t *testing.T, owner *probetest.Child) (end func()) {
 	noError(t, err)
 	defer windows.CloseHandle(process)
 	var h windows.Handle
-	noError(t, windows.DuplicateHandle(process, windows.Handle(value), windows.CurrentProcess(), &h, 0,
-		false, windows.DUPLICATE_SAME_ACCESS))
+	noError(t, windows.DuplicateHandle(process, windows.Handle(value), windows.CurrentProcess(), &h,
+		0, false, windows.DUPLICATE_SAME_ACCESS))
 	return func() { windows.CloseHandle(h) }
 }
 

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,13 @@ func (m must) ok(err error) {
 	m.Helper()
 	if err != nil {
 		m.Fatal(err)
+	}
+}
+
+func (m must) is(err, want error) {
+	m.Helper()
+	if !errors.Is(err, want) {
+		m.Fatalf("got %v, want %v", err, want)
 	}
 }
 

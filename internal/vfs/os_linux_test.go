@@ -349,3 +349,22 @@ func TestRemovedDirectory(t *testing.T) {
 		}
 	})
 }
+
+// places are the directories that tests run in: one on disk, one in memory.
+func places(t *testing.T, fn func(t *testing.T, d Dir)) {
+	t.Helper()
+	for name, root := range map[string]string{"disk": "", "memory": "/dev/shm"} {
+		t.Run(name, func(t *testing.T) { fn(t, openTemp(t, root)) })
+	}
+}
+
+func write(d Dir, name, content string) (File, error) {
+	f, err := d.Create(name, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteAt([]byte(content), 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

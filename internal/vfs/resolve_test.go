@@ -3,7 +3,6 @@
 package vfs
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -66,12 +65,5 @@ func TestResolve(t *testing.T) {
 	}
 	if _, _, err := OS().Resolve("real/S/T"); err == nil { // real/S does not exist
 		t.Error("Resolve in a file that is not there")
-	}
-}
-
-func (m must) is(err, want error) {
-	m.Helper()
-	if !errors.Is(err, want) {
-		m.Fatalf("got %v, want %v", err, want)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build linux || windows
+
 package vfs
 
 import (
@@ -79,14 +81,6 @@ func (c *child) kill() {
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 func wait()                          { bufio.NewReader(os.Stdin).ReadString('\n') }
 
-// places are the directories that tests run in: one on disk, one in memory.
-func places(t *testing.T, fn func(t *testing.T, d Dir)) {
-	t.Helper()
-	for name, root := range map[string]string{"disk": "", "memory": "/dev/shm"} {
-		t.Run(name, func(t *testing.T) { fn(t, openTemp(t, root)) })
-	}
-}
-
 func content(t testing.TB, d Dir, name string) string {
 	t.Helper()
 	at, err := OS().OpenDir(d.Path())
@@ -104,14 +98,3 @@ func content(t testing.TB, d Dir, name string) string {
 }
 
 func second[T any](_ T, err error) error { return err }
-
-func write(d Dir, name, content string) (File, error) {
-	f, err := d.Create(name, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := f.WriteAt([]byte(content), 0); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
