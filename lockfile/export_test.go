@@ -52,9 +52,12 @@ func LegacyHostID(host probe.Host) string { return legacyHostID(host) }
 // FormatTime formats a time as records have it.
 func FormatTime(t time.Time) string { return formatTime(t) }
 
-// OnlyEvents makes waiters in front rely on what wakes them, until the test ends.
+// OnlyEvents makes holders, and waiters in front, rely on what wakes them, until the test ends.
 func OnlyEvents(t interface{ Cleanup(func()) }) {
-	pause, death := slowPause, slowDeath
-	t.Cleanup(func() { slowPause, slowDeath = pause, death })
-	slowPause, slowDeath = time.Hour, time.Hour
+	pause, death, watch, slow := slowPause, slowDeath, watchPause, watchSlow
+	t.Cleanup(func() { slowPause, slowDeath, watchPause, watchSlow = pause, death, watch, slow })
+	slowPause, slowDeath, watchPause, watchSlow = time.Hour, time.Hour, time.Hour, time.Hour
 }
+
+// Settle does at once what is done for a lock that has been held for a while.
+func Settle(l *Lock) { l.p.rest(l.d.file) }

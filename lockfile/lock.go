@@ -28,10 +28,11 @@ type Lock struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu       sync.Mutex
-	watching bool
-	leaving  bool  // Release is under way: a record that is not there is no loss
-	ended    error // why nothing can be done with the lock any more; nil while it is held
+	loss lossWatch
+
+	mu      sync.Mutex
+	leaving bool  // Release is under way: a record that is not there is no loss
+	ended   error // why nothing can be done with the lock any more; nil while it is held
 }
 
 // Recovered tells of a takeover.
@@ -53,8 +54,6 @@ const (
 	// settleAfter is how long a tenure lasts before its record is worth a flush, and before the
 	// descriptors are worth closing that only its end needs again.
 	settleAfter = 5 * time.Millisecond
-	// watchPause is the time between two looks at a lock whose context somebody waits for.
-	watchPause = 200 * time.Millisecond
 )
 
 func newLock(p *place, d *draft, token fence.Token, recovered *Recovered) *Lock {
@@ -76,27 +75,11 @@ func (l *Lock) Recovered() *Recovered { return l.recovered }
 
 // Context returns a context that ends when the lock does: with a cause that matches ErrLost when it
 // was lost (ErrFenced when somebody took it over or broke it), with ErrReleased after Release. A
-// loss is noticed within about 200 ms, and at every Check and commit.
+// loss is noticed at every Check and commit; in between at once on Linux, where the system tells of
+// changes of the files of the lock, and within about 200 ms elsewhere.
 func (l *Lock) Context() context.Context {
 	l.watch()
 	return l.ctx
-}
-
-// watch looks at the lock from time to time until it ends, on one goroutine.
-func (l *Lock) watch() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.watching || l.ended != nil {
-		return
-	}
-	l.watching = true
-	l.p.in.Go(func() {
-		for l.p.in.Pause(l.ctx, watchPause/2+jitter(watchPause/2)) == nil {
-			if errors.Is(l.Check(), ErrLost) {
-				return
-			}
-		}
-	})
 }
 
 // Check looks whether the lock is still held: the counter says our number, and our own record
@@ -274,6 +257,7 @@ func (l *Lock) end() {
 		l.settle()
 	}
 	l.mu.Unlock()
+	l.unwatch()
 	l.cancel(ErrReleased)
 	l.d.discard()
 }

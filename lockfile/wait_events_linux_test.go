@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/lockfile"
 )
 
@@ -191,4 +193,91 @@ func TestWaitersLeaveNothing(t *testing.T) {
 		}
 	}
 	expect(t, owner, "release", "ok")
+}
+
+// A holder whose lock is taken away learns it although it looks at nothing itself.
+func TestLossWakes(t *testing.T) {
+	lockfile.OnlyEvents(t)
+	for name, take := range map[string]func(lock *lockfile.Lock, state string) error{
+		"broken": func(lock *lockfile.Lock, state string) error {
+			_, err := lockfile.Break(t.Context(), state, lockfile.BreakRequest{LockID: lock.ID(),
+				Reason: "test", EvenIfAlive: true}, lockfile.Options{})
+			return err
+		},
+		"removed": func(_ *lockfile.Lock, state string) error { return os.Remove(state + ".lock") },
+		"renamed": func(_ *lockfile.Lock, state string) error {
+			return os.Rename(state+".lock", state+".lock.aside")
+		},
+		"written over": func(_ *lockfile.Lock, state string) error {
+			return os.WriteFile(state+".lock", []byte("mine"), 0o600)
+		},
+		"the counter is raised": func(_ *lockfile.Lock, state string) error {
+			counter, err := fence.Open(state + ".fence")
+			noError(t, err)
+			gate, err := counter.Hold(t.Context())
+			noError(t, err)
+			return errors.Join(gate.Raise(7), gate.Release())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := newState(t)
+			lock, err := lockfile.TryAcquire(state, lockfile.Options{})
+			noError(t, err)
+			ctx := lock.Context()
+			noError(t, take(lock, state))
+			<-ctx.Done()
+			wantError(t, context.Cause(ctx), lockfile.ErrLost)
+			wantError(t, lock.Release(), lockfile.ErrLost)
+		})
+	}
+}
+
+// Held locks that nobody uses cost one descriptor each and no goroutine, watched or not, and can
+// be used again.
+func TestIdleLocksCostLittle(t *testing.T) {
+	const locks, others = 40, 12 // the runtime's, the reserve, the watcher
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		noError(t, err)
+		return len(entries)
+	}
+	goroutines, files := runtime.NumGoroutine(), open()
+	var all []*lockfile.Lock
+	for i := range locks {
+		lock, err := lockfile.TryAcquire(newState(t), lockfile.Options{})
+		noError(t, err)
+		if i%2 == 0 {
+			lock.Context()
+		}
+		all = append(all, lock)
+	}
+	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
+		if runtime.NumGoroutine() <= goroutines+others && open() <= files+locks+others {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines and %d descriptors, before %d and %d", runtime.NumGoroutine(),
+				open(), goroutines, files)
+		}
+	}
+	for _, lock := range all {
+		noError(t, lock.Check())
+		noError(t, lock.WriteFile(lock.State(), []byte("x"), 0o600))
+		noError(t, lock.Release())
+	}
+}
+
+// The directory of an idle lock may be renamed meanwhile.
+func TestIdleLockMoves(t *testing.T) {
+	state := newState(t)
+	lock, err := lockfile.TryAcquire(state, lockfile.Options{})
+	noError(t, err)
+	lockfile.Settle(lock)
+	moved := filepath.Dir(state) + ".moved"
+	noError(t, os.Rename(filepath.Dir(state), moved))
+	noError(t, os.Mkdir(filepath.Dir(state), 0o700)) // another one stands there now
+	noError(t, lock.Check())
+	noError(t, lock.Release())
+	noLeftovers(t, filepath.Join(moved, filepath.Base(state)))
+	noError(t, os.RemoveAll(moved))
 }

@@ -13,6 +13,10 @@ type Target struct {
 	Handle    uintptr
 	// PID is the process whose end is to be noticed, 0 for none.
 	PID int
+	// Tell is called at every event, instead of C having a value. It must return at once.
+	Tell func()
+	// Quietly leaves out that somebody closes the file who could have written it, and did not.
+	Quietly bool
 }
 
 // Watch is told of changes until it is closed.
@@ -23,6 +27,7 @@ type Watch struct {
 	File, Process bool
 
 	c     chan struct{}
+	fn    func()
 	mu    sync.Mutex
 	close []func()
 }
@@ -45,8 +50,11 @@ type Watch struct {
 // A change notification of the directory and a handle of the process, in one wait on a thread of
 // its own.
 func Open(t Target) *Watch {
-	w := &Watch{c: make(chan struct{}, 1)}
-	w.C = w.c
+	w := &Watch{fn: t.Tell}
+	if w.fn == nil {
+		w.c = make(chan struct{}, 1)
+		w.C = w.c
+	}
 	w.open(t)
 	return w
 }
@@ -65,6 +73,10 @@ func (w *Watch) Close() {
 func (w *Watch) atClose(fn func()) { w.close = append(w.close, fn) }
 
 func (w *Watch) tell() {
+	if w.fn != nil {
+		w.fn()
+		return
+	}
 	select {
 	case w.c <- struct{}{}:
 	default: // it has not yet looked since it was told last

@@ -86,3 +86,6 @@ func (w *Watch) wait(kq, pipe int) {
 		w.tell()
 	}
 }
+
+// Cheap is explained in wake_linux.go.
+const Cheap = false

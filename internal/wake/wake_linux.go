@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Cheap reports whether a Watch of a file costs neither a thread nor a goroutine of its own.
+const Cheap = true
+
 func (w *Watch) open(t Target) {
 	w.File = theHub.add(w, t)
 	w.Process = t.PID > 0 && w.process(t.PID)
@@ -83,10 +86,14 @@ func (h *hub) add(w *Watch, t Target) bool {
 	if h.f == nil && !h.open() {
 		return false
 	}
-	wd, err := unix.InotifyAddWatch(h.fd, "/proc/self/fd/"+strconv.Itoa(int(t.Handle)), changes)
+	mask := uint32(changes | unix.IN_MASK_ADD) // others may watch the same file
+	if t.Quietly {
+		mask &^= unix.IN_CLOSE_WRITE
+	}
+	wd, err := unix.InotifyAddWatch(h.fd, "/proc/self/fd/"+strconv.Itoa(int(t.Handle)), mask)
 	if err != nil { // no /proc: by its name, and whoever watches compares again
 		path := filepath.Join(t.Dir, t.Name)
-		wd, err = unix.InotifyAddWatch(h.fd, path, changes|unix.IN_DONT_FOLLOW)
+		wd, err = unix.InotifyAddWatch(h.fd, path, mask|unix.IN_DONT_FOLLOW)
 	}
 	if err != nil {
 		h.closeIfUnused()

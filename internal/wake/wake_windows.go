@@ -62,3 +62,6 @@ func (w *Watch) wait(handles []windows.Handle, change, process windows.Handle) {
 		}
 	}
 }
+
+// Cheap is explained in wake_linux.go.
+const Cheap = false
