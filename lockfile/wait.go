@@ -18,8 +18,10 @@ const (
 	// echo is the pause after an event that left the owner alive: the kernel tells of the close of
 	// a dying owner's file a moment before it gives the lock free. It doubles, this many times.
 	echo, echoes = 200 * time.Microsecond, 8
-	// grace is how long those who have waited longer may take for a lock that is free.
-	grace = 2 * time.Millisecond
+	// grace is how long those who have waited longer may take for a lock that is free. A newcomer
+	// lets them go first when one has waited for patience: to hand a lock on costs more than to
+	// take it again, so that a little unfairness is worth much.
+	grace, patience = 2 * time.Millisecond, 5 * time.Millisecond
 	// Far behind in the queue, a waiter sleeps for half of the time that its turn seems away.
 	shortestNap, longestNap = 250 * time.Microsecond, 500 * time.Millisecond
 )
@@ -82,7 +84,11 @@ func (w *waiting) join() {
 // had their chance.
 func (w *waiting) turn() bool {
 	if w.queue == nil {
-		if w.gave || !w.queues() || !wake.Waiting(w.p.dir.Handle(), w.p.lockName()) {
+		if w.gave || !w.queues() {
+			return true
+		}
+		longest, is := wake.Waiting(w.p.dir.Handle(), w.p.lockName())
+		if !is || longest < patience {
 			return true
 		}
 		w.join()

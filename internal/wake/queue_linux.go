@@ -2,6 +2,7 @@ package wake
 
 import (
 	"hash/fnv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,22 +21,29 @@ func queueBase(name string) int64 {
 	return 1<<62 | int64(h.Sum32()>>14)<<ticketBits
 }
 
-// Waiting reports whether anybody is in the queue for name. dir is a descriptor of the directory,
-// open for reading.
-func Waiting(dir uintptr, name string) bool {
-	_, is := first(dir, queueBase(name), wholeQueue)
-	return is
+// Waiting reports whether anybody is in the queue for name, and for how long the first has been. dir
+// is a descriptor of the directory, open for reading.
+func Waiting(dir uintptr, name string) (longest time.Duration, is bool) {
+	ticket, is := first(dir, queueBase(name), wholeQueue)
+	if !is {
+		return 0, false
+	}
+	return time.Duration(max(arrival()-ticket, 0) << ticketUnit), true
+}
+
+// arrival returns the ticket of who arrives now, 0 when the clock cannot be read.
+func arrival() int64 {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return 0
+	}
+	return now.Nano() >> ticketUnit & (wholeQueue - 1)
 }
 
 // Join takes the last place in the queue. The descriptor must stay open until Leave, and be used
 // for this queue alone. nil: there are no queues here.
 func Join(dir uintptr, name string) *Queue {
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
-		return nil
-	}
-	q := &Queue{dir: dir, base: queueBase(name),
-		ticket: now.Nano() >> ticketUnit & (wholeQueue - 1)}
+	q := &Queue{dir: dir, base: queueBase(name), ticket: arrival()}
 	if q.set(unix.F_RDLCK) != nil {
 		return nil
 	}

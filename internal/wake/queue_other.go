@@ -2,8 +2,10 @@
 
 package wake
 
+import "time"
+
 // Waiting is explained in queue_linux.go.
-func Waiting(dir uintptr, name string) bool { return false }
+func Waiting(dir uintptr, name string) (longest time.Duration, is bool) { return 0, false }
 
 // Join is explained in queue_linux.go.
 func Join(dir uintptr, name string) *Queue { return nil }

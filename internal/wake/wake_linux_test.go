@@ -164,7 +164,8 @@ func TestQueueIsInOrder(t *testing.T) {
 		t.Cleanup(func() { d.Close() })
 		return d.Fd()
 	}
-	if looker := open(); Waiting(looker, "S.lock") {
+	waiting := func(dir uintptr, name string) bool { _, is := Waiting(dir, name); return is }
+	if looker := open(); waiting(looker, "S.lock") {
 		t.Fatal("somebody waits in an empty queue")
 	}
 	var queue []*Queue
@@ -178,7 +179,7 @@ func TestQueueIsInOrder(t *testing.T) {
 		for q.ticket == Join(open(), "another.lock").ticket {
 		}
 	}
-	if !Waiting(open(), "S.lock") || Waiting(open(), "T.lock") {
+	if !waiting(open(), "S.lock") || waiting(open(), "T.lock") {
 		t.Error("who waits for what is mixed up")
 	}
 	for len(queue) > 0 {
@@ -192,7 +193,7 @@ func TestQueueIsInOrder(t *testing.T) {
 		queue[0].Leave()
 		queue = queue[1:]
 	}
-	if Waiting(open(), "S.lock") {
+	if waiting(open(), "S.lock") {
 		t.Error("somebody waits where everybody left")
 	}
 }
@@ -206,11 +207,11 @@ func TestQueuePlaceDies(t *testing.T) {
 	looker, err := os.Open(dir)
 	noError(t, err)
 	defer looker.Close()
-	if !Waiting(looker.Fd(), "S.lock") {
+	if age, is := Waiting(looker.Fd(), "S.lock"); !is || age < 0 || age > time.Hour {
 		t.Fatal("nobody waits")
 	}
 	noError(t, d.Close())
-	if Waiting(looker.Fd(), "S.lock") {
+	if _, is := Waiting(looker.Fd(), "S.lock"); is {
 		t.Error("somebody waits who is gone")
 	}
 }
