@@ -8,8 +8,8 @@ import (
 	"github.com/probate-dev/probate/internal/wake"
 )
 
-// watchPause is the time between two looks at a lock whose context somebody waits for, where nothing
-// tells of a loss, and watchSlow where its record and the counter are watched.
+// watchPause is the time between two looks at a lock whose context somebody waits for, where
+// nothing tells of a loss, and watchSlow where its record and the counter are watched.
 var watchPause, watchSlow = 200 * time.Millisecond, 5 * time.Second
 
 // lossWatch notices that a held lock was lost.

@@ -21,8 +21,8 @@ func queueBase(name string) int64 {
 	return 1<<62 | int64(h.Sum32()>>14)<<ticketBits
 }
 
-// Waiting reports whether anybody is in the queue for name, and for how long the first has been. dir
-// is a descriptor of the directory, open for reading.
+// Waiting reports whether anybody is in the queue for name, and for how long the first has been.
+// dir is a descriptor of the directory, open for reading.
 func Waiting(dir uintptr, name string) (longest time.Duration, is bool) {
 	ticket, is := first(dir, queueBase(name), wholeQueue)
 	if !is {
