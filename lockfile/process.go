@@ -31,7 +31,7 @@ type process struct {
 	// that had temporaries then
 	leftovers struct {
 		sync.Mutex
-		of map[[2]uint64]map[string]bool
+		of map[[2]uint64]map[string]string
 	}
 	// the probes of the real system were found sane
 	selfCheck struct {

@@ -88,15 +88,20 @@ func (p *place) sweepOnce() {
 	}
 	leftovers.Lock()
 	if leftovers.of == nil {
-		leftovers.of = map[[2]uint64]map[string]bool{}
+		leftovers.of = map[[2]uint64]map[string]string{}
 	}
 	if !looked {
 		leftovers.of[key] = found
 	}
-	mine := leftovers.of[key][p.lockName()]
+	one, mine := leftovers.of[key][p.lockName()]
 	delete(leftovers.of[key], p.lockName())
 	leftovers.Unlock()
 	if !mine {
+		return
+	}
+	// Where there are only markers, one tells whether it is time to look at all of them: a process
+	// that comes after a storm of takeovers need not open each.
+	if p.isMarker(one) && !p.expired(one) {
 		return
 	}
 	gate, err := p.counter.TryHold()
@@ -107,9 +112,10 @@ func (p *place) sweepOnce() {
 	p.sweep()
 }
 
-// findLeftovers returns the locks of this directory that have temporaries or markers.
-func (p *place) findLeftovers() map[string]bool {
-	found := map[string]bool{}
+// findLeftovers returns the locks of this directory that have temporaries or markers, each with a
+// temporary, or else with a marker.
+func (p *place) findLeftovers() map[string]string {
+	found := map[string]string{}
 	names, err := p.dir.Names()
 	if err != nil {
 		return found
@@ -118,12 +124,14 @@ func (p *place) findLeftovers() map[string]bool {
 		rest, ok := strings.CutSuffix(name, tempSuffix)
 		dot := len(rest) - tempHex - 1
 		if ok && dot > 0 && rest[dot] == '.' && isHex(rest[dot+1:], tempHex) {
-			found[rest[:dot]] = true
+			found[rest[:dot]] = name
 			continue
 		}
 		at := len(name) - markerHex - len(markerInfix)
 		if at > 0 && strings.HasPrefix(name[at:], markerInfix) {
-			found[name[:at]+lockSuffix] = true
+			if lock := name[:at] + lockSuffix; found[lock] == "" {
+				found[lock] = name
+			}
 		}
 	}
 	return found
@@ -143,7 +151,7 @@ func (p *place) sweep() {
 		if p.isTemp(name) && p.unlocked(name) {
 			leftovers = append(leftovers, name)
 		} else if p.isMarker(name) {
-			if made, ours := p.markedAt(name); ours && p.in.Now().Sub(made) > markerLife {
+			if made, ours := p.markedAt(name); ours && p.isOld(made) {
 				leftovers = append(leftovers, name)
 			} else if ours {
 				kept = append(kept, marker{name, made})
@@ -174,6 +182,14 @@ func (p *place) unlocked(name string) bool {
 func (p *place) isMarker(name string) bool {
 	rest, ok := strings.CutPrefix(name, p.base+markerInfix)
 	return ok && len(rest) == markerHex
+}
+
+func (p *place) isOld(made time.Time) bool { return p.in.Now().Sub(made) > markerLife }
+
+// expired reports whether a marker of ours is old.
+func (p *place) expired(name string) bool {
+	made, ours := p.markedAt(name)
+	return ours && p.isOld(made)
 }
 
 type marker struct {

@@ -57,3 +57,29 @@ func TestMarkersAreBounded(t *testing.T) {
 		t.Errorf("the oldest is left")
 	}
 }
+
+// A process that acquires a lock with old markers beside it removes them, whoever died; young ones
+// wait for their time.
+func TestOldMarkersGoWithTheNextAcquire(t *testing.T) {
+	for name, c := range map[string]struct {
+		age  time.Duration
+		left int
+	}{"old": {2 * time.Hour, 0}, "young": {time.Minute, 3}} {
+		t.Run(name, func(t *testing.T) {
+			state := newState(t)
+			at := time.Now().UTC().Add(-c.age).Format("2006-01-02T15:04:05.000Z")
+			for n := range 3 {
+				marker := fmt.Sprintf("%s.recovered-%024x", state, n)
+				noError(t, os.WriteFile(marker, []byte("probate "+at+"\n"), 0o600))
+			}
+			child := startActor(t, state) // for which the folder is new
+			tenureOf(t, child.Ask("acquire"))
+			expect(t, child, "release", "ok")
+			left, err := filepath.Glob(state + ".recovered-*")
+			noError(t, err)
+			if len(left) != c.left {
+				t.Errorf("%d markers are left, want %d", len(left), c.left)
+			}
+		})
+	}
+}
