@@ -79,6 +79,9 @@ pid=$(cat "$WINEPREFIX/.keeper.pid" 2>/dev/null) && grep -qa 'cmd\.exe' "/proc/$
 [ -p "$WINEPREFIX/.keeper.fifo" ] || mkfifo "$WINEPREFIX/.keeper.fifo"
 PRE=; [ "$(id -u)" = 0 ] && [ -z "${GOWINE_ROOTCAPS:-}" ] && PRE="setpriv --bounding-set=-dac_override,-dac_read_search"
 cd /
+for fd in /proc/self/fd/*; do   # the server and its services outlive whoever calls: they keep nothing of theirs open
+  fd=${fd##*/}; [ "$fd" -gt 2 ] && [ "$fd" != 9 ] && [ "$fd" != 255 ] && eval "exec $fd>&-" 2>/dev/null
+done
 setsid $PRE "$WINE" 'C:\windows\system32\cmd.exe' /c exit </dev/null >/dev/null 2>&1 9>&-   # server and services are up when this returns
 setsid $PRE "$WINE" 'C:\windows\system32\cmd.exe' 0<>"$WINEPREFIX/.keeper.fifo" >/dev/null 2>&1 9>&- &
 echo $! >"$WINEPREFIX/.keeper.pid"

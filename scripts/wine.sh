@@ -14,20 +14,44 @@ bin=$(dirname "$runner")
 # of theirs.
 scratch=$(mktemp -d)
 export WINEPREFIX=$scratch/prefix
-trap '"$bin/wine-stop" || true; rm -rf "$scratch"' EXIT
+tests=
+# shellcheck disable=SC2317 # the traps call it
+finish() {
+	trap - EXIT
+	# First what starts Windows programs, for the first of them would start a server anew.
+	[ -z "$tests" ] || kill -- -"$tests" 2>/dev/null || true
+	"$bin/wine-stop" || true
+	rm -rf "$scratch"
+}
+trap finish EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
 cp -a "$(dirname "$bin")/prefix" "$WINEPREFIX"
 rm -f "$WINEPREFIX"/.keeper.*
+( # The server inherits nothing of ours: a lock on a descriptor would be held as long as it runs.
+	for fd in /proc/self/fd/*; do
+		fd=${fd##*/}
+		if [ "$fd" -gt 2 ] && [ "$fd" != 255 ]; then exec {fd}>&-; fi
+	done
+	"$bin/wine-start"
+)
 
-export GOOS=windows CGO_ENABLED=0
-# The scripts folder is about this repository, and needs the go command, which Wine has not.
+# The folder scripts is about this repository, and needs the go command, which Wine has not.
 if [ $# = 0 ]; then
-	mapfile -t packages < <(go list ./... | grep -v '/scripts')
+	mapfile -t packages < <(GOOS=windows go list ./... | grep -v '/scripts')
 else
 	packages=("$@")
 fi
+go build -o "$scratch/testrun" ./scripts/testrun
+export GOOS=windows CGO_ENABLED=0
+
 code=0
-env -u GOOS go run ./scripts/testrun wine \
-	env GOOS=windows go test -json -exec "$runner" "${packages[@]}" || code=$?
+set -m # a group of processes of its own
+"$scratch/testrun" wine go test -json -exec "$runner" "${packages[@]}" &
+tests=$!
+set +m
+wait "$tests" || code=$?
+tests=
 
 if [ $# = 0 ]; then
 	go build -o "$scratch/probate.exe" ./cmd/probate
