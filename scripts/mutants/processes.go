@@ -4,8 +4,7 @@ package mutants
 var takesFromTheLiving = []Edit{
 	{"lockfile/acquire.go",
 		`		switch s.finding.Verdict {
-		case identity.Free:
-			lock,`,
+		case identity.Free:`,
 		`		if s.finding.Verdict == identity.Alive {
 			s.finding.Verdict = identity.Gone
 		}
@@ -86,8 +85,7 @@ var ofProcesses = []Mutant{
 	{
 		Name: "log-after-the-fence",
 		Why:  "a number is in use that is in no log: a fence that gets lost begins below it.",
-		Edits: []Edit{{"lockfile/takeover.go", "	if err := gate.Raise(token); err != nil {\n",
-			"	if err := error(nil); err != nil {\n"}, {"lockfile/takeover.go",
+		Edits: []Edit{{"lockfile/takeover.go", "	err = gate.Raise(token)\n", "	err = nil\n"}, {"lockfile/takeover.go",
 			"	reason := req.reason\n", "	if err := gate.Raise(token); err != nil {\n" +
 				"		return nil, err\n	}\n	reason := req.reason\n"}},
 		Suite: command("TestKilledAtEveryOperation/recover,_owner_dead", "-every"),

@@ -162,14 +162,12 @@ var ofVerdicts = []Mutant{
 		"a lock that cannot be judged is taken over.",
 		Edit{"lockfile/acquire.go",
 			`		switch s.finding.Verdict {
-		case identity.Free:
-			lock,`,
+		case identity.Free:`,
 			`		if s.finding.Verdict == identity.Unknown {
 			s.finding.Verdict = identity.Gone
 		}
 		switch s.finding.Verdict {
-		case identity.Free:
-			lock,`},
+		case identity.Free:`},
 		Edit{"lockfile/takeover.go",
 			`	if req.event == EventTakeover && s.finding.Verdict != identity.Gone {`,
 			`	if req.event == EventTakeover && s.finding.Verdict == identity.Alive {`}),
