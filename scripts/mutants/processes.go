@@ -9,8 +9,7 @@ var takesFromTheLiving = []Edit{
 			s.finding.Verdict = identity.Gone
 		}
 		switch s.finding.Verdict {
-		case identity.Free:
-			lock,`},
+		case identity.Free:`},
 	{"lockfile/takeover.go",
 		"	if req.event == EventTakeover && s.finding.Verdict != identity.Gone {\n",
 		"	if req.event == EventTakeover && s.finding.Verdict == identity.Unknown {\n"},
@@ -85,7 +84,8 @@ var ofProcesses = []Mutant{
 	{
 		Name: "log-after-the-fence",
 		Why:  "a number is in use that is in no log: a fence that gets lost begins below it.",
-		Edits: []Edit{{"lockfile/takeover.go", "	err = gate.Raise(token)\n", "	err = nil\n"}, {"lockfile/takeover.go",
+		Edits: []Edit{{"lockfile/takeover.go",
+			"	err = gate.Raise(token)\n", "	err = nil\n"}, {"lockfile/takeover.go",
 			"	reason := req.reason\n", "	if err := gate.Raise(token); err != nil {\n" +
 				"		return nil, err\n	}\n	reason := req.reason\n"}},
 		Suite: command("TestKilledAtEveryOperation/recover,_owner_dead", "-every"),
