@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +18,15 @@ func init() {
 	floor.acquire = []side{{"calls", acquireCalls}}
 	floor.commit = []side{{"calls", commitCalls}}
 	floor.inspect = []side{{"calls", inspectCalls}}
+}
+
+// processorTime returns what this process has used so far.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // calls makes system calls until one fails.

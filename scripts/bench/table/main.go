@@ -25,7 +25,7 @@ type results struct {
 
 // shown are the units that are worth a row, with the word for them. Times are in nanoseconds.
 var shown = map[string]string{
-	"sec/op": "", "ns/op": "", "ns/lock": "per lock", "median-ns": "median", "p99-ns": "99 of 100",
+	"sec/op": "", "ns/op": "", "cpu-ns/op": "processor time", "ns/lock": "per lock", "median-ns": "median", "p99-ns": "99 of 100",
 	"longest/mean": "longest wait by the mean", "cpu-ns/turn": "processor time",
 	"wakeups/turn": "wake-ups", "turns/s": "per second", "busy/op": "busy answers",
 	"bytes/lock": "bytes", "fds/lock": "descriptors", "goroutines/lock": "goroutines",
@@ -85,14 +85,14 @@ func (r *results) add(rec *benchfmt.Result) {
 	}
 }
 
-// hasOwnMetric reports that a benchmark measures something else than its own time.
+// hasOwnMetric reports that a benchmark measures another time than its own.
 func hasOwnMetric(rec *benchfmt.Result) bool {
 	for _, v := range rec.Values {
 		unit := v.Unit
 		if v.OrigUnit != "" {
 			unit = v.OrigUnit
 		}
-		if word := shown[unit]; word != "" {
+		if word := shown[unit]; word != "" && unit != "cpu-ns/op" {
 			return true
 		}
 	}
