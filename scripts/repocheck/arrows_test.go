@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"store/ops":              {"probe", "identity", "fence", "lockfile", "store/internal"},
 	"cmd/probate":            {"cmd/probate/internal"},
 	"cmd/probate/internal":   {"probe", "identity", "fence", "lockfile", "internal", "store"},
+	"examples":               {"identity", "lockfile", "store/statefile", "store/ops"},
 	"scripts":                {"scripts", "probe", "identity", "fence", "lockfile", "store"},
 }
 
@@ -38,6 +39,7 @@ var thirdParty = map[string][]string{
 	"probe": {"golang.org/x/sys", "github.com/denisbrodbeck/machineid"},
 	// notices of changes, and canonical JSON: what the standard library does not have
 	"store":       {"golang.org/x/sys", "github.com/fsnotify/fsnotify", "github.com/gowebpki/jcs"},
+	"examples":    {}, // what they show needs nothing else
 	"cmd/probate": {"golang.org/x/sys", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 }
 

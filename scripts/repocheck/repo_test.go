@@ -131,5 +131,5 @@ var supports = []string{"internal/vfs/simfs", "lockfile/internal/explore"}
 
 // isLibrary reports whether a file ends up in programs that import this module.
 func (f *goFile) isLibrary() bool {
-	return !f.test && !isKit(f.dir) && !below(f.dir, "cmd", "scripts")
+	return !f.test && !isKit(f.dir) && !below(f.dir, "cmd", "examples", "scripts")
 }

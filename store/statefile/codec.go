@@ -49,13 +49,27 @@ func (c JSON[T]) Decode(data []byte) (T, error) {
 	if err := d.Decode(&value); err != nil {
 		var none T
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("the file is cut short: %w", err)
+			return none, fmt.Errorf("the file is cut short: %w", err)
 		}
-		return none, err
+		return none, located(data, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		var none T
 		return none, fmt.Errorf("something follows the value, after %d bytes", d.InputOffset())
 	}
 	return value, nil
+}
+
+// located adds the line, for people who have edited the file, where the error says at which byte.
+func located(data []byte, err error) error {
+	var after int64
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		after = e.Offset - 1 // of the byte at which it could not go on
+	} else if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		after = e.Offset
+	}
+	if after < 1 || after > int64(len(data)) {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:after], []byte("\n")), err)
 }

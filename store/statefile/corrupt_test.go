@@ -118,3 +118,22 @@ func TestDamageIsNeverKeptAsPrevious(t *testing.T) {
 	}
 	stands(t, f, 2, 1)
 }
+
+// Who edits a file by hand is told the line of the mistake.
+func TestCorruptNamesTheLine(t *testing.T) {
+	f := newFile(t)
+	for text, want := range map[string]string{
+		"{\"n\": 1,\n\"twice\": 1,,}\n":         "line 2: ",
+		"{\"n\": 1,\n \"fill\": \"\"\n\"x\"":    "line 3: ",
+		"{\n\n\"n\": \"one\",\n\"twice\": 1}\n": "line 3: ",
+		"x":                                     "invalid character",
+		"\n":                                    "the file is empty",
+		"{\"n\": 1,\n\"twice\": 1":              "the file is cut short",
+	} {
+		noError(t, os.WriteFile(f.Path(), []byte(text), 0o600))
+		_, err := f.Load()
+		if wants(t, err, statefile.ErrCorrupt); !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
