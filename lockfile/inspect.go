@@ -127,6 +127,9 @@ func (p *place) nameHolders(s *sighting) {
 	if s.finding.Reason != identity.KernelLockHeld || s.record == nil || s.record.Proof == nil {
 		return
 	}
+	if s.asked && s.process.Presence == probe.Running {
+		return
+	}
 	owner := s.record.identity()
 	if !identity.Comparable(owner, p.sys.Host()) ||
 		p.sys.Process(owner.PID).Presence == probe.Running {
@@ -170,7 +173,7 @@ func (p *place) inspection(s sighting) Inspection {
 	if note := in.fenceNote(); note != "" {
 		in.Notes = append(in.Notes, note)
 	}
-	in.Next = p.next(in)
+	in.Next = p.next(in, &s)
 	return in
 }
 

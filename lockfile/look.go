@@ -26,6 +26,7 @@ type sighting struct {
 	finding identity.Finding
 	seen    identity.Observation // torn records only
 	asked   bool                 // about the process that the record names
+	host    probe.Host           // with asked: what was known when it was judged
 }
 
 func (s *sighting) free() bool { return s.lockID == "" }
@@ -186,6 +187,7 @@ func (p *place) judge(s *sighting) error {
 		if r.Proof != nil && identity.Comparable(id, seen.Host) ||
 			r.Proof == nil && (seen.Host.OS != "linux" || initial.Known && initial.Value) {
 			seen.Process, s.asked = p.sys.Process(id.PID), true
+			s.host = seen.Host
 		}
 	}
 	s.process = seen.Process

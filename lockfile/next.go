@@ -10,13 +10,32 @@ import (
 )
 
 // next returns the one next step for a person, with a command that can be run as it stands.
-func (p *place) next(in Inspection) string {
+func (p *place) next(in Inspection, s *sighting) string {
 	c := nextstep.Case{
 		Verdict: in.Verdict, Reason: in.Reason,
 		State: in.State, Lock: in.Lock, LockID: in.LockID, Owner: in.Owner.identity(),
 		Off: p.opts.mayRecover(), OffByEnv: recoveryIsOff(),
 	}
-	return strings.Join(c.Next(p.sys, shell.Raw), " ")
+	sys := p.sys
+	if s.asked {
+		sys = judged{sys, s}
+	}
+	return strings.Join(c.Next(sys, shell.Raw), " ")
+}
+
+// judged is a system that says of host and owner what it said when the lock was judged.
+type judged struct {
+	probe.System
+	s *sighting
+}
+
+func (j judged) Host() probe.Host { return j.s.host }
+
+func (j judged) Process(pid int) probe.Process {
+	if pid == j.s.process.PID {
+		return j.s.process
+	}
+	return j.System.Process(pid)
 }
 
 // identity is what the record says of its owner that tells whether its number means something here.
