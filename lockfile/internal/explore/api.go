@@ -63,16 +63,17 @@ func (p *Proc) refused(err error) {
 // Update reads the state, and replaces it by the next one through the lock.
 func (p *Proc) Update() {
 	t := p.Tenure
-	t.base = number(p.read(state))
-	p.w.note(p, "has read update %d, and writes %d", t.base, t.base+1)
+	base := number(p.read(state))
+	p.w.note(p, "has read update %d, and writes %d", base, base+1)
 	landed := t.landed
-	data := fmt.Appendf(nil, "%d by %s", t.base+1, p.name)
+	data := fmt.Appendf(nil, "%d by %s", base+1, p.name)
 	p.wrote(t, landed, t.lock.WriteFile(state, data, 0o600))
 }
 
 // wrote checks what a write says about itself.
 func (p *Proc) wrote(t *Tenure, landed int, err error) {
 	m := &p.w.monitor
+	p.mortal = 0
 	p.w.note(p, "its write: %v", err)
 	switch {
 	case err == nil:
@@ -109,6 +110,7 @@ func (p *Proc) Release() {
 	t := p.Tenure
 	p.w.note(p, "releases")
 	err := t.lock.Release()
+	p.mortal = 0
 	p.w.note(p, "its release: %v", err)
 	switch {
 	case err == nil:
@@ -193,9 +195,9 @@ func (p *Proc) UpdateInherited() {
 		return
 	}
 	defer in.Close()
-	t.base = number(p.read(state))
+	base := number(p.read(state))
 	landed := t.landed
-	data := fmt.Appendf(nil, "%d by %s", t.base+1, p.name)
+	data := fmt.Appendf(nil, "%d by %s", base+1, p.name)
 	err = in.WriteFile(state, data, 0o600)
 	if errors.Is(err, lockfile.ErrLost) && !errors.Is(err, lockfile.ErrUnsure) &&
 		t.landed == landed && (t.record.gone || t.over) {

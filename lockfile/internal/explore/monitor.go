@@ -50,7 +50,6 @@ type published struct {
 	gone   bool // its own process removed it
 	broken bool // a person broke it
 	robbed bool // a record-v2 peer took it away without asking
-	died   int  // changes, when its process was gone; 0: it lives
 }
 
 // Tenure is a lock that was handed out.
@@ -61,7 +60,6 @@ type Tenure struct {
 	record *published
 	token  uint64
 	over   bool // released, or told that it is lost
-	base   int  // update of the state that it has read
 	landed int  // updates of its own
 }
 
@@ -80,7 +78,7 @@ func (m *Monitor) hash() uint64 {
 	}
 	for _, t := range m.tenures {
 		h = simfs.Mix(h, t.record.inode<<1|bit(t.over))
-		h = simfs.Mix(h, uint64(t.base)<<32|uint64(t.landed))
+		h = simfs.Mix(h, uint64(t.landed))
 	}
 	return h
 }
@@ -311,10 +309,12 @@ func (m *Monitor) holds(t *Tenure) {
 	}
 	m.tenures = append(m.tenures, t)
 	t.proc.Tenure = t
+	t.proc.mortal = 0 // to have been told makes a difference
 }
 
 // tookOver checks a takeover that was reported.
 func (m *Monitor) tookOver(p *Proc, was *lockfile.Recovered) {
+	p.mortal = 0
 	if n := uint64(was.Fence); n <= m.largest {
 		m.fail("I3", "%s takes over with number %d, after %d was handed out", p.name, n, m.largest)
 	} else {
@@ -331,23 +331,19 @@ func (m *Monitor) tookOver(p *Proc, was *lockfile.Recovered) {
 
 // left notes that a process is gone.
 func (m *Monitor) left(p *Proc) {
-	for _, r := range m.records {
-		if r.proc == p {
-			r.died = m.w.changes
-		}
-	}
+	p.died = m.w.changes
 }
 
 // calledAlive checks that who is said to live by its kernel lock has not died before that was
 // looked at: nobody but an owner may make a dead one look alive.
 func (m *Monitor) calledAlive(p *Proc, id string, since int) {
 	for _, r := range m.records {
-		if r.id != id || r.died == 0 || r.died > since {
+		if r.id != id || r.proc.died == 0 || r.proc.died > since {
 			continue
 		}
 		for _, t := range m.tenures {
-			if t.record == r && t.alive() {
-				return // a child has its descriptor
+			if c := t.child; t.record == r && c != nil && (c.died == 0 || c.died > since) {
+				return // it has the descriptor, or had it then
 			}
 		}
 		m.fail("I4", "%s finds the kernel lock of %s held, which died before %s looked", p.name,

@@ -44,6 +44,9 @@ func play(sc *Scenario, d driver, preemptions, crashes int, told *story) (w *wor
 	}
 	w = newWorld(sc, simfs.New(sc.Disk, 0, home))
 	w.driver, w.left, w.mayCrash, w.story = d, preemptions, crashes, told
+	if s, ok := d.(*search); ok {
+		w.everywhere = s.blind
+	}
 	w.disk.Put(state, []byte("0"), 0o600, 0)
 	sc.Setup(&Cast{w})
 	w.live = true
@@ -58,6 +61,7 @@ func play(sc *Scenario, d driver, preemptions, crashes int, told *story) (w *wor
 	}
 	w.live = false
 	if whole = w.monitor.broken == nil && !w.pruned; whole {
+		w.end = simfs.Mix(w.disk.Hash(), w.monitor.hash())
 		w.epilogue()
 	}
 	w.abort()

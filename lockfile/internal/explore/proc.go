@@ -105,6 +105,9 @@ func (s system) Openers(handle uintptr) probe.Openers {
 		s.p.w.yield(s.p.w.at, true)
 	}
 	holders := s.p.files.Holders(handle)
+	if s.p.w.live {
+		s.p.learn(s.p.w.at, 6, uint64(len(holders)))
+	}
 	for _, q := range s.p.w.procs {
 		if locked, has := holders[q.files.ID()]; has {
 			found.Found = append(found.Found, probe.Opener{PID: q.pid, Name: q.name,

@@ -43,6 +43,10 @@ func (w *world) pass(next *thread) {
 // returns when it is the thread's turn again, and not at all when its process died meanwhile.
 func (w *world) yield(th *thread, asks bool) {
 	th.asks = asks
+	if th.yielded == th.proc.history && th.status == ready {
+		panic("a step has taught its process nothing, not even that it was made")
+	}
+	th.yielded = th.proc.history
 	next, ok := w.decide(th)
 	switch {
 	case !ok || next == nil && !th.proc.dead:
@@ -136,6 +140,9 @@ func (w *world) ways(current *thread) []way {
 // that p made itself, stands for all others until the next; a process that starts in its place may
 // still wait for its turn.
 func (w *world) matters(p *Proc, current *thread) bool {
+	if w.everywhere {
+		return true
+	}
 	if current.proc != p {
 		return w.asked || current.asks || current.status != ready
 	}

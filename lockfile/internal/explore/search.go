@@ -47,7 +47,11 @@ type Bounds struct {
 	Crashes     int // -1: those of the scenario
 	Runs        int // 0: no bound
 	Time        time.Duration
-	NoPruning   bool
+	// Plain walks every schedule to its end, and kills at every point: to see that what is left out
+	// otherwise makes no difference.
+	Plain bool
+	// Ends collects the states in which schedules end, and a seed for each.
+	Ends map[uint64]string
 }
 
 // Result is what a search has found out.
@@ -128,13 +132,16 @@ func Explore(sc *Scenario, b Bounds) Result {
 	if b.Crashes >= 0 {
 		crashes = b.Crashes
 	}
-	s := &search{blind: b.NoPruning}
+	s := &search{blind: b.Plain}
 	r := Result{Scenario: sc.Name, Preemptions: b.Preemptions}
 	for {
 		w, whole := play(sc, s, b.Preemptions, crashes, nil)
 		r.Runs++
 		if whole {
 			r.Whole++
+			if b.Ends != nil {
+				b.Ends[w.end] = seed(sc, b.Preemptions, crashes, s.path[:s.depth])
+			}
 		}
 		if w.monitor.broken != nil {
 			r.Violation = w.monitor.broken

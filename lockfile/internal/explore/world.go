@@ -45,19 +45,22 @@ type world struct {
 	live     bool   // schedules are taken; false during setup and the last checks
 	aborting bool
 	pruned   bool // it was met before how it goes on
-	left     int  // preemptions
-	mayCrash int  // processes that may still be killed
-	crashes  int
-	changes  int // of anything that others can see
-	idle     int // wakes since the last change, with nothing else to do
-	nextPID  int
-	at       *thread // who runs
-	last     *Proc   // who made the last step
-	asked    bool    // and it was a question that a death can change the answer of
-	dying    *thread // died while it ran; when its goroutine has ended, heir goes on
-	heir     *thread
-	finished chan struct{}
-	ended    chan struct{} // an aborted thread is gone
+
+	everywhere bool   // processes are killed at every point
+	end        uint64 // state in which it ended
+	left       int    // preemptions
+	mayCrash   int    // processes that may still be killed
+	crashes    int
+	changes    int // of anything that others can see
+	idle       int // wakes since the last change, with nothing else to do
+	nextPID    int
+	at         *thread // who runs
+	last       *Proc   // who made the last step
+	asked      bool    // and it was a question that a death can change the answer of
+	dying      *thread // died while it ran; when its goroutine has ended, heir goes on
+	heir       *thread
+	finished   chan struct{}
+	ended      chan struct{} // an aborted thread is gone
 }
 
 // driver decides.
@@ -80,7 +83,9 @@ type thread struct {
 	resume chan struct{}
 	status status
 	asks   bool // its next operation is a question that a death can change the answer of
-	woken  int  // changes by others that it knew of when it last began to look
+	// history of its process when it was last at a point of choice
+	yielded uint64
+	woken   int // changes by others that it knew of when it last began to look
 }
 
 type status int
@@ -105,6 +110,7 @@ type Proc struct {
 	dead    bool
 	history uint64 // of everything that it learnt
 	own     int    // changes that it made
+	died    int    // changes of all, when it was gone; 0: it lives
 	mortal  int    // changes, and one, when it was last offered to be killed
 	drawn   uint64 // random numbers
 	reads   int64  // of the clock
@@ -122,7 +128,7 @@ const firstPID = 4_190_000 // above what this machine hands out by default
 func (w *world) newProc(script *Script) *Proc {
 	w.nextPID++
 	p := &Proc{w: w, name: script.Name, script: script, pid: firstPID + w.nextPID,
-		started: 5000 + uint64(w.nextPID)}
+		started: 5000 + uint64(w.nextPID), history: 3}
 	for _, q := range w.procs {
 		if q.script == script {
 			p.name += "'" // started again
