@@ -37,4 +37,6 @@ for arch in ${ARCHES:-arm64 riscv64 s390x}; do
 	run -run "$identity" ./identity
 	run -run "$probe" ./probe
 	run -run "$lockfile" ./lockfile
+	run -run '^(TestExplore|TestReplay)$' ./lockfile/internal/explore -short -explore.preemptions=0 \
+		-explore.runs=10
 done

@@ -8,7 +8,7 @@ import (
 var (
 	preemptions = flag.Int("explore.preemptions", 1,
 		"walk all schedules of every scenario with so many preemptions")
-	runs = flag.Int("explore.runs", 2500,
+	runs = flag.Int("explore.runs", 1000,
 		"at most so many schedules of each scenario; 0: all")
 	budget   = flag.Duration("explore.budget", 0, "at most so long for each scenario; 0: as it takes")
 	trios    = flag.Bool("explore.three", false, "three contenders instead of two")
