@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 STATICCHECK=v0.8.2 # honnef.co/go/tools
 ACTIONLINT=v1.7.12 # github.com/rhysd/actionlint
 STEPS=(test selftest gofmt modules vet staticcheck shell workflows release race 386 arches wine examples
-	sqlite fuzz kills faults mutants bench contend soak)
+	sqlite fuzz kills faults explore mutants bench contend soak)
 NESTED=(scripts/bench scripts/soak store/docs/sqldocs/testsqlite) # modules of their own
 
 # First the test command of the README, exactly. Skips are compared in the run under the race
@@ -101,6 +101,11 @@ step_fuzz() { bash scripts/fuzz.sh 3s; }
 step_kills() { go test -count=1 -timeout 20m -run '^TestKilledAt' ./cmd/probate/internal/cli -every; }
 
 step_faults() { go test -count=1 -timeout 20m -run '^TestOperationsFail$' ./cmd/probate/internal/cli -times 6; }
+
+step_explore() {
+	bash scripts/explore.sh >"$scratch/explored" || { cat "$scratch/explored"; return 1; }
+	grep -E 'schedules|moments|cut [0-9]' "$scratch/explored"
+}
 
 step_mutants() { go test -count=1 -timeout 20m ./scripts/mutants -mutants; }
 
