@@ -112,7 +112,7 @@ func (m *Monitor) after(p *Proc, op *simfs.Op) {
 	}
 	switch op.Kind {
 	case simfs.OpWrite, simfs.OpTruncate, simfs.OpAppend:
-		if op.Name == gate {
+		if op.Inode == m.w.disk.Inode(gate) { // who made it opened it without a name
 			m.fence(p)
 		}
 		return
