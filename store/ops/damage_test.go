@@ -317,7 +317,7 @@ func TestSmallFilesTorn(t *testing.T) {
 					t.Error("what was refused has changed something")
 				}
 				op := get(t, s, "sound")
-				op = swap(t, s, op, "cancelled")
+				swap(t, s, op, "cancelled")
 				begin(t, s, "t", "e")
 				if _, _, err := s.Accept(ctx, ops.Receipt{Nonce: "other", Operation: "t"}); err != nil {
 					t.Error(err)

@@ -146,7 +146,7 @@ func names(s *store) error {
 		if err != nil {
 			return err
 		}
-		if op, err = s.finish(op); err != nil {
+		if _, err = s.finish(op); err != nil {
 			return err
 		}
 	}
