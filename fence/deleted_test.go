@@ -15,7 +15,7 @@ import (
 // The holder deletes on its way out; at most one is inside, and no number is given twice.
 func TestDeletedWhileWaiting(t *testing.T) {
 	if os.PathSeparator != '/' {
-		t.Skip("open files cannot be deleted here")
+		t.Skip("who makes a fence keeps it from being deleted here, until he lets the gate go")
 	}
 	rounds := 10_000
 	if testing.Short() {
