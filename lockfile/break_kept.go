@@ -84,14 +84,13 @@ func (p *place) stillKept(s sighting, kind, err error) error {
 }
 
 // yield removes the record of a tenure that was broken, where nobody else can. It goes through the
-// open file, so that it removes no other record, and needs no gate.
+// open file, so that it removes no other record, and needs no gate. The file stays open, without a
+// name of interest, so that no other one gets its number before the release.
 func (l *Lock) yield() {
 	if ours, err := l.stands(); err != nil || !ours {
 		return
 	}
 	if err := l.p.dir.Remove(l.p.lockName()); err != nil {
 		l.p.opts.log().Warn("the record of a broken lock stays", "path", l.Path(), "error", err)
-		return
 	}
-	_ = l.d.file.Close()
 }

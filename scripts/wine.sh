@@ -47,7 +47,7 @@ export GOOS=windows CGO_ENABLED=0
 
 code=0
 set -m # a group of processes of its own
-"$scratch/testrun" wine go test -json -exec "$runner" "${packages[@]}" &
+"$scratch/testrun" wine go test -json -timeout 40m -exec "$runner" "${packages[@]}" &
 tests=$!
 set +m
 wait "$tests" || code=$?
