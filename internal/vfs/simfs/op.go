@@ -92,7 +92,7 @@ func (p *Process) doOn(op Op, desc *description, fn func(op *Op) error) error {
 		p.disk.mu.Unlock()
 	}
 	if err := p.hooks.Before(o); err != nil {
-		if o.Short > 0 {
+		if o.Short > 0 && (o.Kind == OpWrite || o.Kind == OpAppend) {
 			p.disk.mu.Lock()
 			short := *o
 			short.Data = o.Data[:min(o.Short, len(o.Data))]
