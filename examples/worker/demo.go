@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,7 +36,7 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 	fmt.Fprintln(stdout, len(jobs), "jobs are added")
 
 	// Its job takes longer than this demonstration: it is killed in the midst of it.
-	first, lines, err := start(ctx, stderr, "run", "-takes", "1h", dir)
+	first, lines, err := start(ctx, stderr, "run", "-takes", "2m", dir)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,8 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	for i := range jobs {
 		if id := fmt.Sprint("job-", i+1); count["done "+id] != 1 {
-			return fmt.Errorf("%s was done %d times", id, count["done "+id])
+			return fmt.Errorf("%s was done %d times; the workers said %q", id, count["done "+id],
+				slices.Sorted(maps.Keys(count)))
 		}
 	}
 	fmt.Fprintln(stdout, "two workers have done all of them, each once")

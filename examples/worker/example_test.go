@@ -1,6 +1,7 @@
-//go:build linux || windows
+//go:build linux || windows || darwin
 
-// Elsewhere nobody is provably gone, and a killed worker's job is left for a person to decide.
+// On other systems it may be beyond proof that a killed worker is gone. Its job is then left alone,
+// for a person to decide.
 
 package main
 

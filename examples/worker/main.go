@@ -91,7 +91,7 @@ func do(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case "add":
 		return q.add(ctx, args[1:], stdout)
 	case "run":
-		return q.run(ctx, takes, stdout, stderr)
+		return q.run(ctx, takes, stdout)
 	default:
 		return q.list(stdout)
 	}

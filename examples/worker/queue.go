@@ -77,7 +77,7 @@ func (q *queue) add(ctx context.Context, texts []string, stdout io.Writer) error
 }
 
 // run does jobs until there is none that can be taken.
-func (q *queue) run(ctx context.Context, takes time.Duration, stdout, stderr io.Writer) error {
+func (q *queue) run(ctx context.Context, takes time.Duration, stdout io.Writer) error {
 	left := map[string]bool{}
 	for {
 		job, found, err := q.next(left)
@@ -89,7 +89,7 @@ func (q *queue) run(ctx context.Context, takes time.Duration, stdout, stderr io.
 		}
 		op, mine, err := q.take(ctx, job)
 		if held, ok := errors.AsType[*ops.Error](err); ok && errors.Is(err, ops.ErrHeld) {
-			fmt.Fprintf(stderr, "%s is left alone: %v\n", job.ID, held.Finding)
+			fmt.Fprintf(stdout, "left %s alone: %v\n", job.ID, held.Finding)
 			left[job.ID] = true
 			continue
 		}

@@ -169,8 +169,7 @@ func spread(s *benchmath.Summary) string { return " ±" + strings.TrimSpace(s.Pc
 
 func amount(unit string, v float64) string {
 	switch {
-	case unit == "longest/mean" || !strings.Contains(unit, "ns") || strings.HasSuffix(unit, "s/lock") &&
-		!strings.HasPrefix(unit, "ns"):
+	case !strings.HasPrefix(unit, "ns/") && !strings.Contains(unit, "-ns"): // no time
 		return fmt.Sprintf("%.3g", v)
 	case v < 1e6:
 		return fmt.Sprintf("%.1f µs", v/1e3)
