@@ -28,7 +28,7 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "settings.json")
 
-	ctx, cancel := context.WithTimeout(ctx, time.Minute) // nobody waits for ever for the watcher
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute) // nobody waits for ever for the watcher
 	watcher, err := self(ctx, "watch", path)
 	if err != nil {
 		cancel()

@@ -22,7 +22,7 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute) // nobody waits for ever for a worker
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute) // nobody waits for ever for a worker
 	defer cancel()
 
 	q, err := openQueue(dir)
@@ -36,7 +36,7 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 	fmt.Fprintln(stdout, len(jobs), "jobs are added")
 
 	// Its job takes longer than this demonstration: it is killed in the midst of it.
-	first, lines, err := start(ctx, stderr, "run", "-takes", "2m", dir)
+	first, lines, err := start(ctx, stderr, "run", "-takes", "10m", dir)
 	if err != nil {
 		return err
 	}

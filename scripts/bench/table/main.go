@@ -170,6 +170,9 @@ func spread(s *benchmath.Summary) string { return " ±" + strings.TrimSpace(s.Pc
 func amount(unit string, v float64) string {
 	switch {
 	case !strings.HasPrefix(unit, "ns/") && !strings.Contains(unit, "-ns"): // no time
+		if v >= 1000 {
+			return fmt.Sprintf("%.0f", v)
+		}
 		return fmt.Sprintf("%.3g", v)
 	case v < 1e6:
 		return fmt.Sprintf("%.1f µs", v/1e3)
