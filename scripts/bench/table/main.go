@@ -58,8 +58,6 @@ func (r *results) read(files []string) error {
 }
 
 func (r *results) add(rec *benchfmt.Result) {
-	name := strings.TrimPrefix(string(rec.Name.Full()), "Benchmark")
-	name, _, _ = strings.Cut(name, "-")
 	base, parts := rec.Name.Parts()
 	what, side := string(base), ""
 	for _, part := range parts {
