@@ -2,8 +2,10 @@ package lockfile_test
 
 import (
 	"os"
+	"runtime"
 	"testing"
 
+	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
 )
 
@@ -83,11 +85,17 @@ func TestFenceLoweredWhileHeld(t *testing.T) {
 				t.Errorf("%s; the fence is %d", said, counterOf(t, state))
 			}
 			holder.Kill()
-			if in := inspect(t, state); in.Fence.Record > in.Fence.Counter && len(in.Notes) == 0 {
+			in := inspect(t, state)
+			if in.Fence.Record > in.Fence.Counter && len(in.Notes) == 0 {
 				t.Errorf("fence %+v, and no note", in.Fence)
 			}
+			want, dead := 3, true
+			if in.Verdict == identity.Free && !knows && runtime.GOOS == "windows" {
+				want, dead = 2, false // who was refused gave its record up: nobody else could remove it
+			}
 			child := startActor(t, state)
-			if _, token, recovered := tenureOf(t, child.Ask("acquire")); token != 3 || !recovered {
+			_, token, recovered := tenureOf(t, child.Ask("acquire"))
+			if token != want || recovered != dead {
 				t.Errorf("token %d, recovered %v; 2 was handed out", token, recovered)
 			}
 		})
