@@ -91,7 +91,8 @@ func TestFenceLoweredWhileHeld(t *testing.T) {
 			}
 			want, dead := 3, true
 			if in.Verdict == identity.Free && !knows && runtime.GOOS == "windows" {
-				want, dead = 2, false // who was refused gave its record up: nobody else could remove it
+				// Who was refused gave its record up: nobody else could remove it.
+				want, dead = 2, false
 			}
 			child := startActor(t, state)
 			_, token, recovered := tenureOf(t, child.Ask("acquire"))
