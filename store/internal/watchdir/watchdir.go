@@ -16,8 +16,9 @@ import (
 )
 
 // DefaultPoll is how often to look where the system does not tell of every change: on filesystems
-// that other machines write to, where no watch can be had, and beside kqueue, which loses sight of
-// a name for a moment when it is replaced.
+// that other machines write to, where no watch can be had, beside kqueue, which loses sight of a
+// name for a moment when it is replaced, and on Windows, which does not tell of a watched directory
+// that gets another name.
 const DefaultPoll = 2 * time.Second
 
 // Watcher gives a notice after every change, several changes in one.
@@ -66,7 +67,7 @@ func (w *Watcher) add(dirs []string) (time.Duration, error) {
 		}
 		f.Close()
 	}
-	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
+	if runtime.GOOS != "linux" {
 		every = DefaultPoll
 	}
 	events, err := fsnotify.NewWatcher()
