@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/probate-dev/probate/fence"
@@ -135,6 +136,10 @@ func check(t *testing.T, err error) {
 
 func look(t *testing.T, state string) lockfile.Inspection {
 	t.Helper()
+	// A process that another test forks at this moment has every file of this one open until it
+	// becomes its program, and a record that somebody has open is no orphan.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	in, err := lockfile.Inspect(state, lockfile.Options{})
 	check(t, err)
 	return in
