@@ -27,16 +27,22 @@ func TestKilledAtEveryOperation(t *testing.T) {
 			for _, i := range tried {
 				if e.killAt(t, d, self, points[i], i%2 == 0) {
 					died++
+				} else if i < len(points)-resting {
+					t.Errorf("%s was not reached, of %d places", points[i], len(points))
 				}
 			}
-			// Where the last of them lies can differ by a few from one run to the next.
-			if died < len(tried)-2 {
-				t.Errorf("killed at %d places, %d were tried", died, len(tried))
+			if died == 0 {
+				t.Error("killed nowhere")
 			}
 			t.Logf("killed at %d of %d places", died, len(points))
 		})
 	}
 }
+
+// resting is how many operations more a tenure takes that lasts longer than a few milliseconds: it
+// lets its directory and its gate go, and opens them again. Which run does is the machine's doing,
+// so the last places of one run may not be there in the next.
+const resting = 12
 
 // selfAs is a path of this test binary under another name.
 func selfAs(t *testing.T, d *desk, name string) string {
