@@ -195,9 +195,6 @@ func TestNoDescriptorLeaks(t *testing.T) {
 // Processes come and go while they are looked at. One that is there for certain is never missing,
 // and one start belongs to one pidfd.
 func TestRaces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
 	var pids [4]sync.Map // pidfd inode by start
 	done := make(chan struct{})
 	var running sync.WaitGroup
