@@ -31,8 +31,8 @@ func TestKilledAtEveryOperation(t *testing.T) {
 					t.Errorf("%s was not reached, of %d places", points[i], len(points))
 				}
 			}
-			if died == 0 {
-				t.Error("killed nowhere")
+			if died*2 < len(tried) {
+				t.Errorf("killed at %d places only, %d were tried", died, len(tried))
 			}
 			t.Logf("killed at %d of %d places", died, len(points))
 		})
@@ -42,7 +42,7 @@ func TestKilledAtEveryOperation(t *testing.T) {
 // resting is how many operations more a tenure takes that lasts longer than a few milliseconds: it
 // lets its directory and its gate go, and opens them again. Which run does is the machine's doing,
 // so the last places of one run may not be there in the next.
-const resting = 12
+const resting = 20
 
 // selfAs is a path of this test binary under another name.
 func selfAs(t *testing.T, d *desk, name string) string {
