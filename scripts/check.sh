@@ -94,7 +94,7 @@ step_386() {
 
 step_arches() { bash scripts/arches.sh; }
 
-step_wine() { bash scripts/wine.sh; }
+step_wine() { WINE_SHORT=yes bash scripts/wine.sh; }
 
 step_examples() { go test -run '^Example' -count=1 ./...; }
 

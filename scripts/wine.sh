@@ -4,6 +4,7 @@
 # packages. What Wine shows is evidence, not proof: see README.md.
 #
 #   WINE_HOME   where Wine is, see setup-wine.sh
+#   WINE_SHORT  not empty: all tests, shortened
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -44,10 +45,12 @@ else
 fi
 go build -o "$scratch/testrun" ./scripts/testrun
 export GOOS=windows CGO_ENABLED=0
+flags=(-timeout 40m)
+if [ -n "${WINE_SHORT:-}" ]; then flags+=(-short); fi
 
 code=0
 set -m # a group of processes of its own
-"$scratch/testrun" wine go test -json -timeout 40m -exec "$runner" "${packages[@]}" &
+"$scratch/testrun" wine go test -json "${flags[@]}" -exec "$runner" "${packages[@]}" &
 tests=$!
 set +m
 wait "$tests" || code=$?
