@@ -271,7 +271,7 @@ func (d *draft) discard() {
 	_ = d.file.Close()
 }
 
-// standsAt reports whether the file at S.lock is this very record, with the bytes that were
+// stands reports whether the file at S.lock is this very record, with the bytes that were
 // written.
 func (d *draft) stands() (bool, error) {
 	info, err := d.place.dir.Stat(d.place.lockName())

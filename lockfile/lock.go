@@ -279,6 +279,11 @@ func (l *Lock) withdraw(wait bool) error {
 	}
 	defer done()
 	defer gate.Release()
+	return l.withdrawUnder(gate)
+}
+
+// withdrawUnder is withdraw with the gate held. A record that is not there any more is withdrawn.
+func (l *Lock) withdrawUnder(gate fence.Gate) error {
 	if err := l.giveUp(gate); !errors.Is(err, ErrLost) {
 		return err
 	}

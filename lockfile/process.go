@@ -64,14 +64,8 @@ func init() {
 }
 
 func pauseFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
+	_, err := pauseOr(ctx, d, nil)
+	return err
 }
 
 func (o Options) process() *process {
@@ -110,8 +104,8 @@ func (in *process) randomHex(n int) string {
 // privileged reports whether this process may give files away.
 func (in *process) privileged() bool { return in.UID() == 0 }
 
-// pauseOr is Pause, and returns early when c has a value.
-func (in *process) pauseOr(ctx context.Context, d time.Duration, c <-chan struct{}) (woken bool,
+// pauseOr is pauseFor, and returns early when c has a value.
+func pauseOr(ctx context.Context, d time.Duration, c <-chan struct{}) (woken bool,
 	err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -68,12 +68,7 @@ func (p *place) acquireFresh(ctx context.Context, wait bool) (*Lock, error) {
 	if err != nil {
 		return nil, p.failed(opAcquire, "read the fence", p.fenceName(), err)
 	}
-	withdraw := func(l *Lock) error {
-		if err := l.giveUp(gate); !errors.Is(err, ErrLost) {
-			return err
-		}
-		return nil
-	}
+	withdraw := func(l *Lock) error { return l.withdrawUnder(gate) }
 	lock, err := p.publish(token+1, withdraw)
 	if err != nil {
 		return nil, err

@@ -17,13 +17,11 @@ func (p *place) takeOut(d *draft, s sighting) (old string, can bool, err error) 
 	lock, kept := p.lockName(), p.keptName(s)
 	is := func(f vfs.File) (bool, error) {
 		info, err := f.Stat()
-		switch {
-		case err != nil:
+		if err != nil || !s.isFile(info) {
 			return false, err
-		case !info.SameFile(s.info) || info.Mode.Type() != s.info.Mode.Type():
-			return false, nil
-		case s.content == nil:
-			return info.Size == s.info.Size, nil
+		}
+		if s.content == nil {
+			return true, nil
 		}
 		return s.saysTheSame(f)
 	}

@@ -244,14 +244,11 @@ func (p *place) putBack(from, to string) error {
 // that this could not be found out.
 func (p *place) isJudged(name string, s sighting) (bool, error) {
 	info, err := p.dir.Stat(name)
-	if err != nil {
+	if err != nil || !s.isFile(info) {
 		return false, err
 	}
-	if !info.SameFile(s.info) || info.Mode.Type() != s.info.Mode.Type() {
-		return false, nil
-	}
 	if s.content == nil {
-		return info.Size == s.info.Size, nil
+		return true, nil
 	}
 	f, err := p.dir.Open(name, vfs.Read)
 	if err != nil {
@@ -259,6 +256,13 @@ func (p *place) isJudged(name string, s sighting) (bool, error) {
 	}
 	defer f.Close()
 	return s.saysTheSame(f)
+}
+
+// isFile reports whether info is of the file that was seen, as far as can be said without reading
+// it: of one that was not read then, the size too.
+func (s *sighting) isFile(info vfs.Info) bool {
+	return info.SameFile(s.info) && info.Mode.Type() == s.info.Mode.Type() &&
+		(s.content != nil || info.Size == s.info.Size)
 }
 
 // saysTheSame reports whether an open file has the bytes that were seen.

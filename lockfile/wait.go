@@ -137,7 +137,7 @@ func (w *waiting) wait(ctx context.Context, s sighting) error {
 		w.echoing--
 		d = echo << (echoes - w.echoing)
 	}
-	woken, err := w.p.in.pauseOr(ctx, d/2+jitter(d/2), w.watch.C)
+	woken, err := pauseOr(ctx, d/2+jitter(d/2), w.watch.C)
 	if woken {
 		w.echoing = echoes
 		if position.Ahead > 0 && err == nil {

@@ -117,7 +117,7 @@ func (t *trial) notProven(in lockfile.Inspection) (step, error) {
 		s.Status = stepSkipped
 		s.Seen += ": this system has no probe"
 	}
-	broken, err := t.breakLock(in.LockID)
+	broken, err := t.breakLock(t.ctx, in.LockID)
 	if err != nil {
 		return s, err
 	}
@@ -125,9 +125,9 @@ func (t *trial) notProven(in lockfile.Inspection) (step, error) {
 	return s, nil
 }
 
-func (t *trial) breakLock(id string) (*lockfile.Broken, error) {
+func (t *trial) breakLock(ctx context.Context, id string) (*lockfile.Broken, error) {
 	req := lockfile.BreakRequest{LockID: id, Reason: "selftest", EvenIfAlive: true}
-	broken, err := lockfile.Break(t.ctx, t.state, req, lockfile.Options{})
+	broken, err := lockfile.Break(ctx, t.state, req, lockfile.Options{})
 	if err == nil {
 		t.breaks++
 	}
@@ -177,27 +177,32 @@ func (t *trial) lateWrite() (step, error) {
 	if vfs.OwnerKeeps() {
 		return t.lateWriteOfKeeper(in)
 	}
-	broken, err := t.breakLock(in.LockID)
+	broken, err := t.breakLock(t.ctx, in.LockID)
 	if err != nil {
 		return step{}, err
 	}
+	if err := t.nextHolder(t.wakeAndWrite); err != nil {
+		return step{}, err
+	}
+	return lateStep(broken), nil
+}
+
+// nextHolder writes under the lock, and does something more before it gives it up.
+func (t *trial) nextHolder(meanwhile func(content string) error) error {
 	lock, err := lockfile.TryAcquire(t.state, lockfile.Options{})
 	if err != nil {
-		return step{}, err
+		return err
 	}
 	defer lock.Release()
 	t.tokens = append(t.tokens, lock.Token())
 	const content = "by the next holder"
 	if err := lock.WriteFile(t.state, []byte(content), 0o600); err != nil {
-		return step{}, err
+		return err
 	}
-	if err := t.wakeAndWrite(content); err != nil {
-		return step{}, err
+	if err := meanwhile(content); err != nil {
+		return err
 	}
-	if err := lock.Release(); err != nil {
-		return step{}, err
-	}
-	return lateStep(broken), nil
+	return lock.Release()
 }
 
 func lateStep(broken *lockfile.Broken) step {
@@ -233,9 +238,8 @@ func (t *trial) lateWriteOfKeeper(in lockfile.Inspection) (step, error) {
 	var broken *lockfile.Broken
 	done := make(chan error, 1)
 	go func() {
-		req := lockfile.BreakRequest{LockID: in.LockID, Reason: "selftest", EvenIfAlive: true}
 		var err error
-		broken, err = lockfile.Break(ctx, t.state, req, lockfile.Options{})
+		broken, err = t.breakLock(ctx, in.LockID)
 		done <- err
 	}()
 	for look := time.NewTicker(20 * time.Millisecond); ; {
@@ -259,17 +263,7 @@ func (t *trial) lateWriteOfKeeper(in lockfile.Inspection) (step, error) {
 	if err := <-done; err != nil {
 		return step{}, err
 	}
-	t.breaks++
-	lock, err := lockfile.TryAcquire(t.state, lockfile.Options{})
-	if err != nil {
-		return step{}, err
-	}
-	defer lock.Release()
-	t.tokens = append(t.tokens, lock.Token())
-	if err := lock.WriteFile(t.state, []byte("by the next holder"), 0o600); err != nil {
-		return step{}, err
-	}
-	if err := lock.Release(); err != nil {
+	if err := t.nextHolder(func(string) error { return nil }); err != nil {
 		return step{}, err
 	}
 	return lateStep(broken), nil
