@@ -50,11 +50,11 @@ func TestFacts(t *testing.T) {
 		"not JSON":   {said[1:], good, "probe.json: "},
 		"two values": {said + "{}", good, "probe.json: more than one JSON value"},
 		"no probe":   {"", good, "probe.json: "},
-		"failed":     {said, stepsOf("pause", "failed"), "self-test: pause: failed: as it was"},
+		"off":        {said, stepsOf("pause", "off"), "self-test: pause: off: as it was"},
 		"skipped":    {said, stepsOf("crash", "skipped"), "self-test: crash: skipped: as it was"},
 		"no steps":   {said, "", "self-test: no step hold"},
-		"other failures": {said, good + `{"step":"machine","status":"failed","seen":"?"}`,
-			"self-test: machine: failed: ?"},
+		"other failures": {said, good + `{"step":"machine","status":"off","seen":"?"}`,
+			"self-test: machine: off: ?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
