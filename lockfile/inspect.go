@@ -34,6 +34,16 @@ type Owner struct {
 	KernelLock string `json:"kernelLock"`
 }
 
+// Identity is what the record says of its owner that tells whether its number means something here,
+// see identity.Comparable: less than the owner's own stamp. nil when the record names nobody.
+func (o *Owner) Identity() *identity.Identity {
+	if o == nil {
+		return nil
+	}
+	return &identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, PIDNS: o.PIDNamespace,
+		Start: probe.Start(o.Start), Host: o.Host}
+}
+
 // Description names the owner in one line for people, "" when the record names none. Text from the
 // record is as it stands there: escape it before it reaches a terminal.
 func (o *Owner) Description() string {

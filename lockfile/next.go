@@ -3,7 +3,6 @@ package lockfile
 import (
 	"strings"
 
-	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/nextstep"
 	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/probe"
@@ -13,7 +12,7 @@ import (
 func (p *place) next(in Inspection, s *sighting) string {
 	c := nextstep.Case{
 		Verdict: in.Verdict, Reason: in.Reason,
-		State: in.State, Lock: in.Lock, LockID: in.LockID, Owner: in.Owner.identity(),
+		State: in.State, Lock: in.Lock, LockID: in.LockID, Owner: in.Owner.Identity(),
 		Off: p.opts.mayRecover(), OffByEnv: recoveryIsOff(),
 	}
 	sys := p.sys
@@ -36,13 +35,4 @@ func (j judged) Process(pid int) probe.Process {
 		return j.s.process
 	}
 	return j.System.Process(pid)
-}
-
-// identity is what the record says of its owner that tells whether its number means something here.
-func (o *Owner) identity() *identity.Identity {
-	if o == nil {
-		return nil
-	}
-	return &identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, PIDNS: o.PIDNamespace,
-		Start: probe.Start(o.Start), Host: o.Host}
 }

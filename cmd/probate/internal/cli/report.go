@@ -129,13 +129,8 @@ func nextSteps(in lockfile.Inspection, state string) []string {
 }
 
 func nextFor(in lockfile.Inspection, state string) nextstep.Case {
-	c := nextstep.Case{Verdict: in.Verdict, Reason: in.Reason, State: state, Lock: in.Lock,
-		LockID: in.LockID}
-	if o := in.Owner; o != nil {
-		c.Owner = &identity.Identity{OS: o.OS, PID: o.PID, Boot: o.Boot, PIDNS: o.PIDNamespace,
-			Start: probe.Start(o.Start), Host: o.Host}
-	}
-	return c
+	return nextstep.Case{Verdict: in.Verdict, Reason: in.Reason, State: state, Lock: in.Lock,
+		LockID: in.LockID, Owner: in.Owner.Identity()}
 }
 
 // brief names an owner in half a line.
