@@ -78,6 +78,9 @@ func TestScript(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "casefold": // ext4 can be told not to tell spellings apart
+				_, err := os.Stat("/sys/fs/ext4/features/casefold")
+				return err == nil, nil
 			case "wine": // for what Wine does otherwise than Windows, one by one
 				return onWine(), nil
 			// what a killed process leaves behind can be proven gone
