@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/conform"
 )
 
 var checks = []check{
@@ -159,7 +159,7 @@ func holdWaits(s fence.Store, _ Options) error {
 	}
 	var inFirst atomic.Bool
 	inFirst.Store(true)
-	second := spawn(func() error {
+	second := conform.Spawn(func() error {
 		g, err := s.Hold(context.Background())
 		if err != nil {
 			return err
@@ -195,7 +195,7 @@ func holdContext(s fence.Store, _ Options) error {
 	}
 	return within(s, func(fence.Gate) error {
 		ctx, cancel := context.WithCancelCause(context.Background())
-		waiting := spawn(func() error {
+		waiting := conform.Spawn(func() error {
 			g, err := s.Hold(ctx)
 			if err == nil {
 				g.Release()
@@ -271,31 +271,6 @@ func reopenExcludes(s fence.Store, opts Options) error {
 }
 
 // The small steps.
-
-// spawn runs fn beside the caller. A panic is an error as well.
-func spawn(fn func() error) <-chan error {
-	result := make(chan error, 1)
-	go func() {
-		err := errors.New("the check ended its goroutine")
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-			}
-			result <- err
-		}()
-		err = fn()
-	}()
-	return result
-}
-
-// all waits for what was spawned.
-func all(running []<-chan error) error {
-	var err error
-	for _, r := range running {
-		err = errors.Join(err, <-r)
-	}
-	return err
-}
 
 // within runs fn with the gate held.
 func within(s fence.Store, fn func(g fence.Gate) error) error {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/conform"
 )
 
 // exclusion: many goroutines read, add one and raise. Any two that were inside together would meet
@@ -25,7 +26,7 @@ func contend(start fence.Token, stores ...fence.Store) error {
 	given := map[fence.Token]bool{}
 	var running []<-chan error
 	for _, s := range stores {
-		running = append(running, spawn(func() error {
+		running = append(running, conform.Spawn(func() error {
 			last := start
 			for range rounds {
 				err := within(s, func(g fence.Gate) error {
@@ -59,7 +60,7 @@ func contend(start fence.Token, stores ...fence.Store) error {
 			return nil
 		}))
 	}
-	if err := all(running); err != nil {
+	if err := conform.All(running); err != nil {
 		return err
 	}
 	return outside(stores[0], start+fence.Token(rounds*len(stores)))

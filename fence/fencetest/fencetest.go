@@ -16,11 +16,13 @@
 package fencetest
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/conform"
 )
 
 // Options says what else the store can do. The zero value checks everything that needs no help.
@@ -71,20 +73,8 @@ type check struct {
 	fn     func(s fence.Store, opts Options) error
 }
 
-// run runs one check in a goroutine of its own, so that neither a panic nor a store that waits for
-// ever ends the others.
 func run(c check, s fence.Store, opts Options) error {
-	patience := opts.Patience
-	if patience == 0 {
-		patience = 2 * time.Minute
-	}
-	result := spawn(func() error { return c.fn(s, opts) })
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case err := <-result:
-		return err
-	case <-timer.C:
-		return fmt.Errorf("hangs: no answer in %v", patience)
-	}
+	return conform.Run(cmp.Or(opts.Patience, 2*time.Minute), func() error {
+		return c.fn(s, opts)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/conform"
 )
 
 // The checks of Guard.
@@ -43,7 +44,7 @@ func guardExcludes(s fence.Store, _ Options) error {
 	const rounds, guards = 50, 3
 	var running []<-chan error
 	for range guards {
-		running = append(running, spawn(func() error {
+		running = append(running, conform.Spawn(func() error {
 			for range rounds {
 				t, err := s.Current()
 				if err != nil {
@@ -62,7 +63,7 @@ func guardExcludes(s fence.Store, _ Options) error {
 			return nil
 		}))
 	}
-	running = append(running, spawn(func() error {
+	running = append(running, conform.Spawn(func() error {
 		for range rounds {
 			if _, err := up(s); err != nil {
 				return err
@@ -70,7 +71,7 @@ func guardExcludes(s fence.Store, _ Options) error {
 		}
 		return nil
 	}))
-	if err := all(running); err != nil {
+	if err := conform.All(running); err != nil {
 		return err
 	}
 	return outside(s, now+rounds)

@@ -78,8 +78,8 @@ func (f *goFile) mayImport(to string) bool {
 		return f.test
 	}
 	allowed := longestRow(arrows, f.dir)
-	if isKit(f.dir) { // a kit sees what its package sees, and the package
-		allowed = append(slices.Clone(allowed), path.Dir(f.dir))
+	if isKit(f.dir) { // a kit sees what its package sees, the package, and what suites share
+		allowed = append(slices.Clone(allowed), path.Dir(f.dir), "internal/conform")
 	}
 	if !below(to, allowed...) {
 		return f.test && isKit(to) && to == f.dir+"/"+path.Base(f.dir)+"test"

@@ -127,7 +127,7 @@ func isKit(dir string) bool {
 }
 
 // supports are packages for tests alone that are not named after another package.
-var supports = []string{"internal/vfs/simfs", "lockfile/internal/explore"}
+var supports = []string{"internal/conform", "internal/vfs/simfs", "lockfile/internal/explore"}
 
 // isLibrary reports whether a file ends up in programs that import this module.
 func (f *goFile) isLibrary() bool {

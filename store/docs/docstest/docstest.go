@@ -29,12 +29,13 @@
 package docstest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
 	"testing"
 	"time"
 
+	"github.com/probate-dev/probate/internal/conform"
 	"github.com/probate-dev/probate/store/docs"
 )
 
@@ -134,38 +135,10 @@ func Check(open func() (docs.Store, error), opts Options) []error {
 	return errs
 }
 
-// run runs one check in a goroutine of its own, so that neither a panic nor a store that waits for
-// ever ends the others.
 func run(c check, s docs.Store, opts Options) error {
-	patience := opts.Patience
-	if patience == 0 {
-		patience = 2 * time.Minute
-	}
-	result := spawn(func() error { return c.fn(s, opts) })
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case err := <-result:
-		return err
-	case <-timer.C:
-		return fmt.Errorf("hangs: no answer in %v", patience)
-	}
-}
-
-// spawn runs fn beside the caller. A panic is an error as well.
-func spawn(fn func() error) <-chan error {
-	result := make(chan error, 1)
-	go func() {
-		err := fmt.Errorf("the check ended its goroutine")
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-			}
-			result <- err
-		}()
-		err = fn()
-	}()
-	return result
+	return conform.Run(cmp.Or(opts.Patience, 2*time.Minute), func() error {
+		return c.fn(s, opts)
+	})
 }
 
 var always = context.Background()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/probate-dev/probate/internal/conform"
 	"github.com/probate-dev/probate/store/docs"
 )
 
@@ -46,7 +47,7 @@ func listBesideWrites(s docs.Store, _ Options) error {
 	var written atomic.Int64
 	var running []<-chan error
 	for _, key := range lasting {
-		running = append(running, spawn(func() error {
+		running = append(running, conform.Spawn(func() error {
 			defer stop()
 			for ctx.Err() == nil {
 				if _, err := docs.Update(always, s, key, plusOne); err != nil {
@@ -57,7 +58,7 @@ func listBesideWrites(s docs.Store, _ Options) error {
 			return nil
 		}))
 	}
-	running = append(running, spawn(func() error {
+	running = append(running, conform.Spawn(func() error {
 		defer stop()
 		for ctx.Err() == nil {
 			v, err := put(s, "passing", docs.Absent, "0")
@@ -88,7 +89,7 @@ func listBesideWrites(s docs.Store, _ Options) error {
 		return nil
 	}()
 	stop()
-	return errors.Join(err, all(running))
+	return errors.Join(err, conform.All(running))
 }
 
 type told struct {
@@ -100,7 +101,7 @@ type told struct {
 func watch(s docs.Store, key string) (all <-chan told, stop func() error) {
 	ctx, cancel := context.WithCancel(always)
 	out := make(chan told)
-	ended := spawn(func() error {
+	ended := conform.Spawn(func() error {
 		for d, err := range s.Watch(ctx, key) {
 			select {
 			case out <- told{d, err}:

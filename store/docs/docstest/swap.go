@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/probate-dev/probate/internal/conform"
 	"github.com/probate-dev/probate/store/docs"
 )
 
@@ -154,7 +155,7 @@ func oneWinner(s docs.Store, opts Options) error {
 		start := make(chan struct{})
 		var running []<-chan error
 		for w := range writers {
-			running = append(running, spawn(func() error {
+			running = append(running, conform.Spawn(func() error {
 				<-start
 				v, err := stores[w%len(stores)].CompareAndSwap(always, "a", docs.Version(round),
 					json.RawMessage(strconv.Itoa(w)))
@@ -176,7 +177,7 @@ func oneWinner(s docs.Store, opts Options) error {
 			}))
 		}
 		close(start)
-		if err := all(running); err != nil {
+		if err := conform.All(running); err != nil {
 			return err
 		}
 		if won.Load() < 0 {
@@ -188,14 +189,6 @@ func oneWinner(s docs.Store, opts Options) error {
 		}
 	}
 	return nil
-}
-
-func all(running []<-chan error) error {
-	var err error
-	for _, r := range running {
-		err = errors.Join(err, <-r)
-	}
-	return err
 }
 
 func lostUpdate(s docs.Store, opts Options) error {
@@ -210,7 +203,7 @@ func lostUpdate(s docs.Store, opts Options) error {
 	}
 	var running []<-chan error
 	for w := range 4 {
-		running = append(running, spawn(func() error {
+		running = append(running, conform.Spawn(func() error {
 			for range each {
 				if _, err := docs.Update(always, stores[w%len(stores)], "n", plusOne); err != nil {
 					return err
@@ -219,7 +212,7 @@ func lostUpdate(s docs.Store, opts Options) error {
 			return nil
 		}))
 	}
-	if err := all(running); err != nil {
+	if err := conform.All(running); err != nil {
 		return err
 	}
 	return holds(s, "n", 4*each, strconv.Itoa(4*each))

@@ -23,11 +23,12 @@
 package opstest
 
 import (
+	"cmp"
 	"fmt"
-	"runtime/debug"
 	"testing"
 	"time"
 
+	"github.com/probate-dev/probate/internal/conform"
 	"github.com/probate-dev/probate/store/ops"
 )
 
@@ -124,33 +125,8 @@ var checks = []check{
 	{name: "reopen", fn: reopen, reopen: true},
 }
 
-// run runs one check in a goroutine of its own, so that neither a panic nor a store that waits for
-// ever ends the others.
 func run(c check, s ops.Store, opts Options) error {
-	patience := opts.Patience
-	if patience == 0 {
-		patience = 5 * time.Minute
-	}
-	result := spawn(func() error { return c.fn(&store{s, opts}) })
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case err := <-result:
-		return err
-	case <-timer.C:
-		return fmt.Errorf("hangs: no answer in %v", patience)
-	}
-}
-
-func spawn(fn func() error) <-chan error {
-	result := make(chan error, 1)
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				result <- fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-			}
-		}()
-		result <- fn()
-	}()
-	return result
+	return conform.Run(cmp.Or(opts.Patience, 5*time.Minute), func() error {
+		return c.fn(&store{s, opts})
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/conform"
 	"github.com/probate-dev/probate/store/ops"
 )
 
@@ -18,17 +19,13 @@ func together(fn func(n int) error) error {
 	start := make(chan bool)
 	var running []<-chan error
 	for n := range many {
-		running = append(running, spawn(func() error {
+		running = append(running, conform.Spawn(func() error {
 			<-start
 			return fn(n)
 		}))
 	}
 	close(start)
-	var errs []error
-	for _, result := range running {
-		errs = append(errs, <-result)
-	}
-	return errors.Join(errs...)
+	return conform.All(running)
 }
 
 func beginRace(s *store) error {
@@ -281,7 +278,7 @@ func archiveListing(s *store) error {
 	}
 	const rounds = 6
 	over := make(chan bool)
-	looked := spawn(func() error {
+	looked := conform.Spawn(func() error {
 		for {
 			ids, err := collect(s.All(), idOf)
 			if err != nil {
