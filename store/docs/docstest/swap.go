@@ -137,17 +137,25 @@ func versions(s docs.Store, _ Options) error {
 	return err
 }
 
+// openings returns s and, where the options say how, a second opening of what it keeps.
+func openings(s docs.Store, opts Options) ([]docs.Store, error) {
+	if opts.Second == nil {
+		return []docs.Store{s}, nil
+	}
+	other, err := opts.Second(s)
+	if err != nil {
+		return nil, fmt.Errorf("Second: %w", err)
+	}
+	return []docs.Store{s, other}, nil
+}
+
 const writers = 8
 
 // oneWinner lets writers race for each of some versions.
 func oneWinner(s docs.Store, opts Options) error {
-	stores := []docs.Store{s}
-	if opts.Second != nil {
-		other, err := opts.Second(s)
-		if err != nil {
-			return fmt.Errorf("Second: %w", err)
-		}
-		stores = append(stores, other)
+	stores, err := openings(s, opts)
+	if err != nil {
+		return err
 	}
 	for round := range 6 {
 		var won atomic.Int64
@@ -193,13 +201,9 @@ func oneWinner(s docs.Store, opts Options) error {
 
 func lostUpdate(s docs.Store, opts Options) error {
 	const each = 12
-	stores := []docs.Store{s}
-	if opts.Second != nil {
-		other, err := opts.Second(s)
-		if err != nil {
-			return fmt.Errorf("Second: %w", err)
-		}
-		stores = append(stores, other)
+	stores, err := openings(s, opts)
+	if err != nil {
+		return err
 	}
 	var running []<-chan error
 	for w := range 4 {
