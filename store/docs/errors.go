@@ -135,16 +135,9 @@ func begin(ctx context.Context, op, key, path string) error {
 	return nil
 }
 
-// prepare checks what every write checks first, and returns the value in canonical form.
-func prepare(
-	ctx context.Context,
-	key, path string,
-	expected Version,
-	value []byte,
-) ([]byte, error) {
-	if err := begin(ctx, opSwap, key, path); err != nil {
-		return nil, err
-	}
+// prepare checks what every compare-and-swap checks after begin, and returns the value in canonical
+// form.
+func prepare(key, path string, expected Version, value []byte) ([]byte, error) {
 	canonical, err := Canonical(value)
 	if err != nil {
 		return nil, Explain(opSwap, key, path, "check the value", err)

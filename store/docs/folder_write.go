@@ -25,7 +25,7 @@ func (f *Folder) CompareAndSwap(ctx context.Context, key string, expected Versio
 	if err := f.begin(ctx, opSwap, key); err != nil {
 		return Absent, err
 	}
-	canonical, err := prepare(ctx, key, path, expected, value)
+	canonical, err := prepare(key, path, expected, value)
 	if err != nil {
 		return Absent, err
 	}

@@ -50,7 +50,10 @@ func (m *Memory) Load(ctx context.Context, key string) (Document, error) {
 // CompareAndSwap is explained at Store.
 func (m *Memory) CompareAndSwap(ctx context.Context, key string, expected Version,
 	value json.RawMessage) (Version, error) {
-	canonical, err := prepare(ctx, key, "", expected, value)
+	if err := begin(ctx, opSwap, key, ""); err != nil {
+		return Absent, err
+	}
+	canonical, err := prepare(key, "", expected, value)
 	if err != nil {
 		return Absent, err
 	}
