@@ -122,7 +122,10 @@ func (v *view) get(id string) (located, error) {
 func (f *Folder) change(ctx context.Context, op, id string, expected Revision,
 	fn func(w *writer, at located, me Stamp) (Operation, error)) (got Operation, err error) {
 	err = f.locked(ctx, op, func(w *writer) error {
-		at, err := w.unfinished(id, &expected)
+		at, err := w.get(id)
+		if err == nil {
+			at, err = w.unfinished(at, &expected)
+		}
 		if err != nil {
 			return err
 		}
@@ -136,12 +139,9 @@ func (f *Folder) change(ctx context.Context, op, id string, expected Revision,
 	return got, err
 }
 
-// unfinished finds an operation that can be changed, at that revision where one is given.
-func (w *writer) unfinished(id string, expected *Revision) (located, error) {
-	at, err := w.get(id)
-	if err != nil {
-		return at, err
-	}
+// unfinished returns where an operation stands that can be changed, at that revision where one is
+// given.
+func (w *writer) unfinished(at located, expected *Revision) (located, error) {
 	switch {
 	case expected != nil && at.op.Revision != *expected:
 		return at, w.refused("compare the revision", at, "", fmt.Errorf(
@@ -154,7 +154,11 @@ func (w *writer) unfinished(id string, expected *Revision) (located, error) {
 	if err := w.settle(at.slot); err != nil {
 		return at, err
 	}
-	return w.unfinished(id, expected)
+	at, err := w.get(at.op.ID)
+	if err != nil {
+		return at, err
+	}
+	return w.unfinished(at, expected)
 }
 
 func (w *writer) write(at located, op Operation, follow *Operation, more ...func() error) error {

@@ -54,7 +54,7 @@ func (w *writer) accept(r Receipt, who string) (Operation, bool, error) {
 		}
 		return at.operation(), true, nil
 	}
-	if at, err = w.unfinished(r.Operation, nil); err != nil {
+	if at, err = w.unfinished(at, nil); err != nil {
 		return Operation{}, false, err
 	}
 	me, err := w.stamp()
