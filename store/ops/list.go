@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -85,12 +86,7 @@ func (v *view) slots(each func(located, error) bool) bool {
 			}
 		}
 	}
-	sorted := make([]string, 0, len(files))
-	for file := range files {
-		sorted = append(sorted, file)
-	}
-	slices.Sort(sorted)
-	for _, file := range sorted {
+	for _, file := range slices.Sorted(maps.Keys(files)) {
 		s, err := v.slot(file)
 		if err != nil {
 			if !each(located{}, err) {
