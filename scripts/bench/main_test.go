@@ -130,6 +130,30 @@ func (c *child) say(b *testing.B, line string) {
 	}
 }
 
+// startTogether starts processes, waits until each of them is ready, and lets them go.
+func startTogether(b *testing.B, processes int, start func() *child) []*child {
+	b.Helper()
+	var all []*child
+	for range processes {
+		c := start()
+		if line := c.line(b); line != "ready" {
+			b.Fatalf("a process said %q", line)
+		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		c.say(b, "go")
+	}
+	return all
+}
+
+// ready is what a child of startTogether does until it may go.
+func ready() error {
+	tell("ready")
+	_, err := os.Stdin.Read(make([]byte, len("go\n")))
+	return err
+}
+
 // tell is how a child says a line: with one write.
 func tell(args ...any) { fmt.Println(args...) }
 

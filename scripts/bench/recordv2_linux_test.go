@@ -28,8 +28,7 @@ func transactions(args []string) error {
 	if err != nil {
 		return err
 	}
-	tell("ready")
-	if _, err := os.Stdin.Read(make([]byte, 3)); err != nil {
+	if err := ready(); err != nil {
 		return err
 	}
 	done, end := 0, time.Now().Add(time.Duration(seconds*float64(time.Second)))
@@ -61,6 +60,15 @@ func transactions(args []string) error {
 	return nil
 }
 
+// startRecordV2 starts the program in JavaScript.
+func startRecordV2(b *testing.B, node string, args ...string) *child {
+	b.Helper()
+	script := filepath.Join("recordv2", "transactions.mjs")
+	cmd := exec.Command(node, append([]string{script}, args...)...)
+	cmd.Stderr = os.Stderr
+	return startCommand(b, cmd)
+}
+
 // BenchmarkTransactions has four processes add to one count, in Go under this lock, and in
 // JavaScript as the record-v2 programs do it, where Node is. They flush their record before they use
 // it and their state before it is renamed, and never the directory; this lock flushes the state and
@@ -72,10 +80,7 @@ func BenchmarkTransactions(b *testing.B) {
 			return startChild(b, "transactions", args...)
 		},
 		"record-v2": func(b *testing.B, args ...string) *child {
-			script := filepath.Join("recordv2", "transactions.mjs")
-			cmd := exec.Command(node, append([]string{script}, args...)...)
-			cmd.Stderr = os.Stderr
-			return startCommand(b, cmd)
+			return startRecordV2(b, node, args...)
 		},
 	} {
 		b.Run("side="+name, func(b *testing.B) {
@@ -84,18 +89,10 @@ func BenchmarkTransactions(b *testing.B) {
 			}
 			const processes = 4
 			seconds := 0.2 * float64(b.N)
-			state := filepath.Join(b.TempDir(), "state")
-			var all []*child
-			for range processes {
-				c := start(b, state, fmt.Sprint(seconds))
-				if line := c.line(b); line != "ready" {
-					b.Fatalf("a process said %q", line)
-				}
-				all = append(all, c)
-			}
-			for _, c := range all {
-				c.say(b, "go")
-			}
+			dir := b.TempDir()
+			all := startTogether(b, processes, func() *child {
+				return start(b, filepath.Join(dir, "state"), fmt.Sprint(seconds))
+			})
 			done, busy := 0, 0
 			for _, c := range all {
 				var d, n int
@@ -104,14 +101,8 @@ func BenchmarkTransactions(b *testing.B) {
 				}
 				done, busy = done+d, busy+n
 			}
-			var now counted
-			if text, err := os.ReadFile(state); err != nil {
-				b.Fatal(err)
-			} else if err := json.Unmarshal(text, &now); err != nil {
-				b.Fatal(err)
-			}
-			if now.Count != done {
-				b.Fatalf("%d additions, and the count is %d", done, now.Count)
+			if n, err := countInFile(dir); err != nil || n != done {
+				b.Fatalf("%d additions, and the count is %d: %v", done, n, err)
 			}
 			b.ReportMetric(float64(done)/seconds, "turns/s")
 			b.ReportMetric(float64(busy)/float64(done), "busy/op")

@@ -169,8 +169,7 @@ func keep(args []string) error {
 			}
 		}
 	}
-	tell("ready")
-	if _, err := os.Stdin.Read(make([]byte, 3)); err != nil {
+	if err := ready(); err != nil {
 		return err
 	}
 	done, busy, before := 0, 0, processorTime()
@@ -204,28 +203,16 @@ func BenchmarkStores(b *testing.B) {
 			b.Run(fmt.Sprintf("processes=%d/side=%s", processes, k.name), func(b *testing.B) {
 				seconds, dir := 0.5*float64(b.N), b.TempDir()
 				arg := fmt.Sprint(seconds)
-				var all []*child
-				for range processes {
-					var c *child
+				all := startTogether(b, processes, func() *child {
 					switch {
 					case k.open != nil:
-						c = startChild(b, "keep", k.name, dir, arg)
+						return startChild(b, "keep", k.name, dir, arg)
 					case noNode != nil:
 						b.Skip("there is no Node here")
-					default:
-						cmd := exec.Command(node, filepath.Join("recordv2", "transactions.mjs"),
-							filepath.Join(dir, "state"), arg, "flush-directory")
-						cmd.Stderr = os.Stderr
-						c = startCommand(b, cmd)
 					}
-					if line := c.line(b); line != "ready" {
-						b.Fatalf("a process said %q", line)
-					}
-					all = append(all, c)
-				}
-				for _, c := range all {
-					c.say(b, "go")
-				}
+					return startRecordV2(b, node, filepath.Join(dir, "state"), arg,
+						"flush-directory")
+				})
 				sum, cpu := 0, int64(0)
 				for _, c := range all {
 					var done, busy int

@@ -1,11 +1,9 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -82,9 +80,8 @@ func takeTurns(args []string) error {
 		}
 	}
 	waiters, turns, hold, pause := numbers[0], numbers[1], times[0], times[1]
-	tell("ready")
-	if !bufio.NewScanner(os.Stdin).Scan() {
-		return nil
+	if err := ready(); err != nil {
+		return err
 	}
 	var mu sync.Mutex
 	var all []tenure
@@ -132,17 +129,9 @@ func firstOf(a, b error) error {
 func turns(b *testing.B, name string, processes, waiters, each int, hold, pause string) (
 	all []tenure, cpu, switches float64) {
 	path := filepath.Join(b.TempDir(), "state")
-	var running []*child
-	for range processes {
-		c := startChild(b, "turns", name, path, fmt.Sprint(waiters), fmt.Sprint(each), hold, pause)
-		if line := c.line(b); line != "ready" {
-			b.Fatalf("a process said %q", line)
-		}
-		running = append(running, c)
-	}
-	for _, c := range running {
-		c.say(b, "go")
-	}
+	running := startTogether(b, processes, func() *child {
+		return startChild(b, "turns", name, path, fmt.Sprint(waiters), fmt.Sprint(each), hold, pause)
+	})
 	for _, c := range running {
 		for {
 			line := c.line(b)
