@@ -14,6 +14,7 @@ import (
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe/probetest"
 )
 
 // openSharing opens a file for reading, as a program does that shares only that.
@@ -143,11 +144,11 @@ func TestLongState(t *testing.T) {
 		strings.Repeat("e", 120), strings.Repeat("f", 120))
 	noError(t, os.MkdirAll(dir, 0o700))
 	state := filepath.Join(dir, strings.Repeat("s", 200))
-	if !onWine() { // where the device of a file with a long path cannot be found out
+	if !probetest.OnWine() { // where the device of a file with a long path cannot be found out
 		abandon(t, state)
 	}
 	lock := tryAcquire(t, state, lockfile.Options{})
-	if (lock.Recovered() == nil) != onWine() || lock.State() != state {
+	if (lock.Recovered() == nil) != probetest.OnWine() || lock.State() != state {
 		t.Errorf("%s, recovered %v", lock.State(), lock.Recovered())
 	}
 	noError(t, lock.WriteFile(state, []byte("text"), 0o600))

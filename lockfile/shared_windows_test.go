@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/probate-dev/probate/probe/probetest"
 )
 
 // openShared opens a file as libuv does, and shares everything; package os does not share removal,
@@ -43,14 +45,10 @@ func writeShared(path string, content []byte) error {
 	return err
 }
 
-func onWine() bool {
-	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
-}
-
 // fewerOnWine is how often something is repeated: less under Wine, where every call to the system
 // goes to another process.
 func fewerOnWine(n int) int {
-	if onWine() {
+	if probetest.OnWine() {
 		return (n + 5) / 6
 	}
 	return n
@@ -59,7 +57,7 @@ func fewerOnWine(n int) int {
 // notOnWine skips a test of what Wine does otherwise than Windows.
 func notOnWine(t testing.TB, what string) {
 	t.Helper()
-	if onWine() {
+	if probetest.OnWine() {
 		t.Skip("Wine differs from Windows: ", what)
 	}
 }

@@ -136,7 +136,7 @@ func TestOpenersOnWindows(t *testing.T) {
 	}
 	found := slices.IndexFunc(o.Found, func(o probe.Opener) bool { return o.PID == c.PID() })
 	switch {
-	case onWine() && len(o.Found) == 0: // it does not know the question
+	case probetest.OnWine() && len(o.Found) == 0: // it does not know the question
 	case found < 0 || !strings.HasSuffix(o.Found[found].Name, ".exe"):
 		t.Errorf("%d is not among %+v", c.PID(), o)
 	}

@@ -26,11 +26,6 @@ func init() {
 	})
 }
 
-// onWine reports whether this is Wine, where some things differ from Windows.
-func onWine() bool {
-	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
-}
-
 // forbidAll takes everybody's right to open this process, as services of other users have it.
 func forbidAll() error {
 	sd, err := windows.SecurityDescriptorFromString("D:P") // a list that allows nothing
@@ -186,7 +181,7 @@ func TestSuspended(t *testing.T) {
 	for range 2 {
 		c.Stop()
 		p := wantProcess(t, probe.Real(), c.PID(), probe.Running, own)
-		if onWine() {
+		if probetest.OnWine() {
 			if p.State.Known {
 				t.Errorf("Wine says something of states now: %v; end the exception", p.State)
 			}

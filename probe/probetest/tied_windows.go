@@ -70,6 +70,9 @@ var (
 	ntResumeProcess  = ntdll.NewProc("NtResumeProcess")
 )
 
+// OnWine reports whether the program runs on Wine, where some things differ from Windows.
+func OnWine() bool { return ntdll.NewProc("wine_get_version").Find() == nil }
+
 // Stop suspends all threads of the child.
 func (c *Child) Stop() {
 	c.tb.Helper()

@@ -13,12 +13,13 @@ import (
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe/probetest"
 )
 
 // TestCtrlBreakReachesTheCommandOnce: the console sends it to the command and to probate, which
 // waits for the command, passes its exit code on, and leaves no lock.
 func TestCtrlBreakReachesTheCommandOnce(t *testing.T) {
-	if onWine() {
+	if probetest.OnWine() {
 		t.Skip("Wine sends the events of a console to no group of processes")
 	}
 	// A service has no console to send anything.

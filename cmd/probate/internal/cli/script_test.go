@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/probe"
+	"github.com/probate-dev/probate/probe/probetest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -82,7 +83,7 @@ func TestScript(t *testing.T) {
 				_, err := os.Stat("/sys/fs/ext4/features/casefold")
 				return err == nil, nil
 			case "wine": // for what Wine does otherwise than Windows, one by one
-				return onWine(), nil
+				return probetest.OnWine(), nil
 			// what a killed process leaves behind can be proven gone
 			case "proving":
 				host, self := probe.Real().Host(), probe.Real().Self()

@@ -14,8 +14,6 @@ import (
 // pollStep is between two looks at a condition.
 const pollStep = 2 * time.Millisecond
 
-func onWine() bool { return false }
-
 // sendSignal sends a signal by its name to the process of a hold that wrote file, or to another.
 func sendSignal(ts *testscript.TestScript, name, _ string, pid int) {
 	ts.Check(ts.Exec("kill", "-"+name, strconv.Itoa(pid)))

@@ -14,9 +14,6 @@ import (
 // pollStep is between two looks at a condition: Wine answers all processes one after another.
 const pollStep = 15 * time.Millisecond
 
-// onWine reports whether this is Wine.
-func onWine() bool { return ntdll.NewProc("wine_get_version").Find() == nil }
-
 // sendSignal does to a process what comes next to a signal: TERM is a word in a file that the hold
 // which wrote file waits for, the others are done by the kernel.
 func sendSignal(ts *testscript.TestScript, name, file string, pid int) {
