@@ -44,12 +44,9 @@ func trimJavaScript(s string) string {
 // parseBootID validates the text of a boot_id file: a lower-case UUID that is not all zero.
 func parseBootID(text string) (string, error) {
 	id := strings.TrimSuffix(text, "\n")
-	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
-		return "", errors.New("not a UUID")
-	}
-	digits := strings.ReplaceAll(id, "-", "")
-	if len(digits) != 32 || !allHex(digits) {
-		return "", errors.New("not a UUID")
+	digits, err := uuidDigits(id)
+	if err != nil {
+		return "", err
 	}
 	if strings.Trim(digits, "0") == "" {
 		return "", errors.New("all zero")

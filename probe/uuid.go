@@ -11,6 +11,18 @@ import (
 // writes it.
 func parseUUID(text string) (string, error) {
 	id := strings.ToLower(text)
+	digits, err := uuidDigits(id)
+	if err != nil {
+		return "", err
+	}
+	if strings.Trim(digits, digits[:1]) == "" {
+		return "", errors.New("a placeholder for a UUID")
+	}
+	return strings.ToUpper(id), nil
+}
+
+// uuidDigits returns the 32 digits of a UUID in text form, with small letters.
+func uuidDigits(id string) (string, error) {
 	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
 		return "", errors.New("not a UUID")
 	}
@@ -18,10 +30,7 @@ func parseUUID(text string) (string, error) {
 	if len(digits) != 32 || !allHex(digits) {
 		return "", errors.New("not a UUID")
 	}
-	if strings.Trim(digits, digits[:1]) == "" {
-		return "", errors.New("a placeholder for a UUID")
-	}
-	return strings.ToUpper(id), nil
+	return digits, nil
 }
 
 // uuidOf validates a UUID of 16 bytes.
