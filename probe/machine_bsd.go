@@ -51,8 +51,3 @@ func readSmall(file string) ([]byte, error) {
 	}
 	return os.ReadFile(file)
 }
-
-// errLayout is why nothing of the process table is known in 32-bit programs.
-
-var errLayout = fmt.Errorf("the layout of the process table is known for 64-bit programs only: %w",
-	errors.ErrUnsupported)

@@ -29,15 +29,7 @@ var real System = &tableSystem{kernel: kernel{
 		return f
 	},
 	filesystem: func(handle uintptr) Filesystem {
-		return statMount("darwin", "fstatfs()", handle, func(fd int) (mount, error) {
-			var st unix.Statfs_t
-			err := unix.Fstatfs(fd, &st)
-			return mount{
-				name:    unix.ByteSliceToString(st.Fstypename[:]),
-				flagged: st.Flags&unix.MNT_LOCAL != 0,
-				id:      st.Fsid.Val,
-			}, err
-		})
+		return statMount("darwin", "fstatfs()", handle, fstatfs)
 	},
 }}
 

@@ -2,21 +2,15 @@ package probe
 
 import (
 	"encoding/binary"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 var real System = &tableSystem{kernel: kernel{
-	os:     "freebsd",
-	source: "sysctl kern.proc.pid.%d",
-	entry: func(pid int) ([]byte, error) {
-		if strconv.IntSize < 64 {
-			return nil, errLayout
-		}
-		return sysctlEntry("kern.proc.pid", pid)
-	},
+	os:            "freebsd",
+	source:        "sysctl kern.proc.pid.%d",
+	entry:         func(pid int) ([]byte, error) { return sysctlEntry64("kern.proc.pid", pid) },
 	decode:        func(b []byte) (kinfo, error) { return decodeFreeBSD(b, binary.NativeEndian) },
 	kill:          killZero,
 	hides:         hides,
@@ -33,15 +27,7 @@ var real System = &tableSystem{kernel: kernel{
 		}
 	},
 	filesystem: func(handle uintptr) Filesystem {
-		return statMount("freebsd", "fstatfs()", handle, func(fd int) (mount, error) {
-			var st unix.Statfs_t
-			err := unix.Fstatfs(fd, &st)
-			return mount{
-				name:    unix.ByteSliceToString(st.Fstypename[:]),
-				flagged: st.Flags&unix.MNT_LOCAL != 0,
-				id:      st.Fsid.Val,
-			}, err
-		})
+		return statMount("freebsd", "fstatfs()", handle, fstatfs)
 	},
 }}
 

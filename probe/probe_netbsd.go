@@ -2,7 +2,6 @@ package probe
 
 import (
 	"encoding/binary"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,26 +10,13 @@ var real System = &tableSystem{kernel: kernel{
 	os:     "netbsd",
 	source: "sysctl kern.proc2 (KERN_PROC_PID %d)",
 	entry: func(pid int) ([]byte, error) {
-		if strconv.IntSize < 64 {
-			return nil, errLayout
-		}
-		return sysctlEntry("kern.proc2", 1, pid, netSize, 1) // KERN_PROC_PID
+		return sysctlEntry64("kern.proc2", 1, pid, netSize, 1) // KERN_PROC_PID
 	},
 	decode: func(b []byte) (kinfo, error) { return decodeNetBSD(b, binary.NativeEndian) },
 	kill:   killZero,
 	boot:   bootTime,
 	rule:   startFixed,
-	facts: func() hostFacts {
-		return hostFacts{
-			release: kernelRelease(),
-			// NetBSD has nothing that names a boot: without, no process of a record is
-			// ever compared with one that is there, and only the kernel lock is evidence.
-			boot:    Unknown[string]("", errNoBootID),
-			machine: machineUUID("machdep.dmi.system-uuid"),
-			legacy:  legacyMachineID(),
-			initial: Unknown[bool]("", errNoBootID),
-		}
-	},
+	facts:  func() hostFacts { return factsWithoutBoot("machdep.dmi.system-uuid") },
 	filesystem: func(handle uintptr) Filesystem {
 		return statMount("netbsd", "fstatvfs1()", handle, func(fd int) (mount, error) {
 			var st unix.Statvfs_t
