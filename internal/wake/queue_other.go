@@ -4,6 +4,9 @@ package wake
 
 import "time"
 
+// Queue is explained in queue_linux.go.
+type Queue struct{}
+
 // Waiting is explained in queue_linux.go.
 func Waiting(dir uintptr, name string) (longest time.Duration, is bool) { return 0, false }
 
