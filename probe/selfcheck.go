@@ -57,11 +57,10 @@ func SelfCheck(s System) error {
 		}
 	}
 	// Twice, because the clock may be set back between the two readings of it.
-	early, again := inFuture(s.Process(self.PID)), inFuture(s.Process(self.PID))
-	if early && again {
+	if inFuture(s.Process(self.PID)) && inFuture(s.Process(self.PID)) {
 		return errors.New("this process started in the future")
 	}
-	if err := errors.Join(checkHost(s), checkStart(s, self.PID)); err != nil {
+	if err := errors.Join(checkHost(s, host), checkStart(s, self.PID)); err != nil {
 		return err
 	}
 	switch p := s.Process(nobody); p.Presence {
@@ -124,8 +123,7 @@ var startKinds = map[string]string{
 
 // checkHost looks at what a system says about itself: a boot has an id of its kind, and lies in the
 // past.
-func checkHost(s System) error {
-	host := s.Host()
+func checkHost(s System, host Host) error {
 	if id := host.Boot.ID; id.Known && !validBoot(host.OS, id.Value) {
 		return fmt.Errorf("%q is no boot id of %s", id.Value, host.OS)
 	}
@@ -166,7 +164,7 @@ func checkStart(s System, self int) error {
 		return !ok || !p.StartedAt.Known || wall.Sub(p.StartedAt.Value).Abs() <= clockSlack
 	}
 	// Twice, because the clock may be set between the readings.
-	if first, again := agrees(), agrees(); !first && !again {
+	if !agrees() && !agrees() {
 		return fmt.Errorf("this process has the start %v, and is said to have started at %v",
 			p.Start.Value, p.StartedAt)
 	}
