@@ -266,7 +266,7 @@ func (d *dir) Remove(name string) error {
 			return syscall.EACCES
 		}
 		op.Inode, op.Changed = n.num, true
-		d.p.disk.unbind(d.dir, name, n)
+		d.p.disk.unbind(d.dir, name)
 		return nil
 	})
 }

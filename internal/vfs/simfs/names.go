@@ -1,6 +1,9 @@
 package simfs
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // change is one change of the names of a directory: each is one step, also over a power cut.
 type change struct {
@@ -45,11 +48,7 @@ func (dir *directory) flush() {
 	if len(dir.pending) == 0 {
 		return
 	}
-	durable := make(map[string]*inode, len(dir.names))
-	for name, n := range dir.names {
-		durable[name] = n
-	}
-	dir.durable, dir.pending = durable, nil
+	dir.durable, dir.pending = maps.Clone(dir.names), nil
 }
 
 // set changes what a name stands for, nil for nothing, and keeps links and hash true.
@@ -76,7 +75,7 @@ func (d *Disk) bind(dir *directory, name string, n *inode) {
 	d.set(dir, name, n)
 }
 
-func (d *Disk) unbind(dir *directory, name string, _ *inode) {
+func (d *Disk) unbind(dir *directory, name string) {
 	dir.note(change{kind: unbound, a: name})
 	d.set(dir, name, nil)
 }
