@@ -77,10 +77,19 @@ func openTemp(t testing.TB, root string) Dir {
 // put makes a file with content and returns it open.
 func put(t testing.TB, d Dir, name, content string) File {
 	t.Helper()
-	f, err := d.Create(name, 0o600)
+	f, err := write(d, name, content)
 	must{t}.ok(err)
 	t.Cleanup(func() { f.Close() })
-	_, err = f.WriteAt([]byte(content), 0)
-	must{t}.ok(err)
 	return f
+}
+
+func write(d Dir, name, content string) (File, error) {
+	f, err := d.Create(name, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteAt([]byte(content), 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

@@ -357,14 +357,3 @@ func places(t *testing.T, fn func(t *testing.T, d Dir)) {
 		t.Run(name, func(t *testing.T) { fn(t, openTemp(t, root)) })
 	}
 }
-
-func write(d Dir, name, content string) (File, error) {
-	f, err := d.Create(name, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := f.WriteAt([]byte(content), 0); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
