@@ -32,8 +32,7 @@ func NewDarwin() *System {
 func DarwinProcess(pid int, after time.Duration) probe.Process {
 	started := BootTime.Add(after)
 	p := otherProcess("darwin", pid, started)
-	p.Start = probe.Known(probe.Start(fmt.Sprintf("usec:%d.%06d", started.Unix(),
-		started.Nanosecond()/1000)), "scripted")
+	p.Start = usec(started)
 	p.Serial = probe.Known(uint64(after.Microseconds())<<17|uint64(pid), "scripted")
 	return p
 }
@@ -65,12 +64,18 @@ func BSDProcess(os string, pid int, after time.Duration) probe.Process {
 		p.Start = probe.Known(probe.Start(fmt.Sprintf("uptime:%d", after.Microseconds())),
 			"scripted")
 	case "netbsd":
-		p.Start = probe.Known(probe.Start(fmt.Sprintf("usec:%d.%06d", started.Unix(),
-			started.Nanosecond()/1000)), "scripted")
+		p.Start = usec(started)
 	}
 	return p
 }
 
+// usec is the start of a process on the systems that note its wall time.
+func usec(started time.Time) probe.Fact[probe.Start] {
+	return probe.Known(probe.Start(fmt.Sprintf("usec:%d.%06d", started.Unix(),
+		started.Nanosecond()/1000)), "scripted")
+}
+
+// errNotThere is why a scripted system does not have what its real one never has.
 var errNotThere = fmt.Errorf("not on this system: %w", errors.ErrUnsupported)
 
 func otherHost(os string, boot probe.Fact[string], initial bool) probe.Host {
