@@ -39,6 +39,9 @@ func hostName() Fact[string] {
 // errNoProcess is what a kernel says about a number that no process has.
 var errNoProcess = errors.New("no such process")
 
+// errNumber is said of a number that no process can have.
+var errNumber = errors.New("not a valid process number")
+
 func (p *Process) note(source, said string) {
 	p.Readings = append(p.Readings, Reading{Source: source, Said: said})
 }

@@ -68,8 +68,8 @@ type hostFacts struct {
 // Process implements System.
 func (s *tableSystem) Process(pid int) Process {
 	if pid <= 0 || pid > math.MaxInt32 { // kill(2) takes them for groups of processes
-		p := unknownProcess(pid, errors.New("not a valid process number"))
-		p.note("process number "+strconv.Itoa(pid), "not a valid process number")
+		p := unknownProcess(pid, errNumber)
+		p.note("process number "+strconv.Itoa(pid), errNumber.Error())
 		return p
 	}
 	p, settled := s.look(pid)

@@ -8,10 +8,7 @@ import (
 
 // localWindowsFilesystems are the ones of which a mounted volume belongs to one kernel. CSVFS,
 // which the machines of a cluster share, is not.
-var localWindowsFilesystems = map[string]bool{
-	"ntfs": true, "refs": true, "fat": true, "fat32": true, "exfat": true, "udf": true,
-	"cdfs": true,
-}
+var localWindowsFilesystems = set("ntfs", "refs", "fat", "fat32", "exfat", "udf", "cdfs")
 
 // diskDevices begin the names of devices that are volumes on disks. Any program can mount a volume
 // that calls itself NTFS and passes everything on to another machine (WinFsp, Dokan, the shares of

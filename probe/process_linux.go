@@ -23,8 +23,8 @@ var (
 // Process implements System.
 func (s *linuxSystem) Process(pid int) Process {
 	if pid <= 0 || pid > maxPID {
-		p := unknownProcess(pid, errors.New("not a valid process number"))
-		p.note("process number "+strconv.Itoa(pid), "not a valid process number")
+		p := unknownProcess(pid, errNumber)
+		p.note("process number "+strconv.Itoa(pid), errNumber.Error())
 		return p
 	}
 	// A process that ends while it is looked at can leave answers that belong to two processes. A

@@ -11,12 +11,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-var (
-	errNumber = errors.New("not a valid process number")
-	// The kernel drops the two lowest bits of a number when it looks for the process: 5 would be
-	// answered with the facts of 4.
-	errRounded = errors.New("process numbers are multiples of 4 on Windows")
-)
+// errRounded: the kernel drops the two lowest bits of a number when it looks for the process: 5
+// would be answered with the facts of 4.
+var errRounded = errors.New("process numbers are multiples of 4 on Windows")
 
 // processHandle is an open process. While it is open the number is not given out again.
 type processHandle windows.Handle
