@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/store/internal/refusal"
 	"github.com/probate-dev/probate/store/internal/wholefile"
 )
 
@@ -65,7 +66,7 @@ func OpenFolder(dir string, opts FolderOptions) (*Folder, error) {
 		err = errors.New("it is not a folder")
 	}
 	if err != nil {
-		return fail("look at the folder", cause(err), "create the folder first")
+		return fail("look at the folder", refusal.Cause(err), "create the folder first")
 	}
 	full, err := filepath.Abs(dir) // whatever becomes of the working directory
 	if err != nil {
@@ -81,14 +82,6 @@ func (f *Folder) Dir() string { return f.dir }
 func (f *Folder) Path(key string) string { return filepath.Join(f.dir, key+docSuffix) }
 
 func (f *Folder) deleted(key string) string { return filepath.Join(f.dir, key+deletedSuffix) }
-
-// cause takes the path out of an error that will say it anyway.
-func cause(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
-}
 
 // begin is the begin of every store, and what the names of files here do not allow.
 func (f *Folder) begin(ctx context.Context, op, key string) error {
@@ -125,10 +118,10 @@ func (f *Folder) newest(op, key string) (Document, error) {
 		return Document{Key: key}, nil
 	}
 	if err != nil {
-		return Document{}, Explain(op, key, path, "read the document", cause(err))
+		return Document{}, Explain(op, key, path, "read the document", refusal.Cause(err))
 	}
 	if name, err := spelled(f.dir, key+docSuffix); err != nil {
-		return Document{}, Explain(op, key, path, "read its name", cause(err))
+		return Document{}, Explain(op, key, path, "read its name", refusal.Cause(err))
 	} else if name != key+docSuffix {
 		return Document{}, Explain(op, key, path, "compare its name",
 			fmt.Errorf("%w: this folder cannot tell it from %q", ErrKey,
@@ -155,7 +148,7 @@ func (f *Folder) List(ctx context.Context) ([]string, error) {
 	}
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
-		return nil, Explain(opList, "", f.dir, "read the folder", cause(err))
+		return nil, Explain(opList, "", f.dir, "read the folder", refusal.Cause(err))
 	}
 	seen := map[string]bool{}
 	var keys, doubtful []string
@@ -179,7 +172,7 @@ func (f *Folder) List(ctx context.Context) ([]string, error) {
 		if info, err := os.Lstat(f.Path(key)); err == nil && !info.IsDir() {
 			keys = append(keys, key)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, Explain(opList, "", f.dir, "look at "+key+docSuffix, cause(err))
+			return nil, Explain(opList, "", f.dir, "look at "+key+docSuffix, refusal.Cause(err))
 		}
 	}
 	slices.Sort(keys)

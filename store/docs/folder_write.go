@@ -116,7 +116,7 @@ func (f *Folder) deletedAt(op, key string) (Version, error) {
 		return Absent, nil
 	}
 	if err != nil {
-		return Absent, Explain(op, key, path, "read how far it had come", cause(err))
+		return Absent, Explain(op, key, path, "read how far it had come", refusal.Cause(err))
 	}
 	version, err := decodeDeleted(data)
 	if err == nil && version >= MaxVersion {
@@ -137,7 +137,8 @@ func (f *Folder) Watch(ctx context.Context, key string) iter.Seq2[Document, erro
 		only := func(name string) bool { return name == key+docSuffix }
 		w, err := watchdir.Watch(ctx, only, watchdir.DefaultPoll, f.dir)
 		if err != nil {
-			yield(Document{Key: key}, Explain(opWatch, key, f.dir, "open the folder", cause(err)))
+			yield(Document{Key: key},
+				Explain(opWatch, key, f.dir, "open the folder", refusal.Cause(err)))
 			return
 		}
 		defer w.Close()

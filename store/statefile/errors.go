@@ -3,7 +3,6 @@ package statefile
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/probate-dev/probate/lockfile"
@@ -64,8 +63,6 @@ func (f *File[T]) refused(op, step string, err error) error {
 
 // unread explains why the file could not be read.
 func (f *File[T]) unread(op, path string, err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		err = p.Err
-	}
+	err = refusal.Cause(err)
 	return &Error{Op: op, Path: path, Step: "read the file", Err: err, Next: refusal.Next(err)}
 }

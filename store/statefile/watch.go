@@ -3,11 +3,10 @@ package statefile
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io/fs"
 	"iter"
 	"path/filepath"
 
+	"github.com/probate-dev/probate/store/internal/refusal"
 	"github.com/probate-dev/probate/store/internal/turn"
 	"github.com/probate-dev/probate/store/internal/watchdir"
 	"github.com/probate-dev/probate/store/internal/wholefile"
@@ -86,9 +85,6 @@ func (f *File[T]) matters(name string) bool {
 }
 
 func (f *File[T]) watchFailed(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		err = p.Err
-	}
-	return &Error{Op: "watch", Path: f.path, Step: "open the directory", Err: err,
-		Next: "create the directory first"}
+	return &Error{Op: "watch", Path: f.path, Step: "open the directory",
+		Err: refusal.Cause(err), Next: "create the directory first"}
 }

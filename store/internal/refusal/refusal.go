@@ -28,6 +28,14 @@ func (k kinded) Unwrap() []error { return []error{k.kind, k.err} }
 // Contended marks an error as ErrContended.
 func Contended(err error) error { return kinded{ErrContended, err} }
 
+// Cause takes the path out of an error that will say it anyway.
+func Cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
 // Refusal is what a store says about an error: at which step, why, and what next.
 type Refusal struct {
 	Step string
