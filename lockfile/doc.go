@@ -42,6 +42,9 @@
 // recovery is switched on in one of them, a lock of ours can be taken away. Commits are refused
 // from then on, and the breach is told (Options.OnBreach, ErrUnsure), but it cannot be prevented.
 //
+// A lock belongs to the directory that it was taken in, and goes with it: whoever renames that
+// directory and makes another in its place finds a free lock at the old path.
+//
 // Nothing is proven about a process on another machine. Virtual machines that were cloned while
 // running share boot id and process numbers: they must not share a disk.
 //
@@ -58,9 +61,10 @@
 // # Files
 //
 // Beside a state S stand S.lock (the record, while the lock is held or its owner died), S.fence
-// (the counter, and the gate; never removed), S.recovery.log and .1, and short-lived S.lock.….tmp
-// and S.recovered-… files; and S.lock.broken-… where a person broke a record that could not be
-// read. FORMAT.md has the bytes, DESIGN.md the reasons.
+// (the counter, and the gate; never removed), S.recovery.log and .1, short-lived S.lock.….tmp
+// files, S.recovered-… for every takeover of late (at most 64; a takeover or a new process removes
+// those that are over an hour old), and S.lock.broken-… where a person broke a record that could
+// not be read. FORMAT.md has the bytes, DESIGN.md the reasons.
 //
 // # Linux
 //

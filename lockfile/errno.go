@@ -13,4 +13,5 @@ const (
 	errManyFiles  = syscall.EMFILE // of this process
 	errAllFiles   = syscall.ENFILE // of the system
 	errAgain      = syscall.EAGAIN
+	errIO         = syscall.EIO
 )

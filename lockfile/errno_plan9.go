@@ -12,6 +12,7 @@ const (
 	errManyFiles  errno = "too many open files"
 	errAllFiles   errno = "too many open files in the system"
 	errAgain      errno = "try again"
+	errIO         errno = "i/o error"
 	errQuota      errno = "quota exceeded"
 	errStale      errno = "stale handle"
 )

@@ -15,6 +15,7 @@ const (
 	errLongName   = windows.ERROR_FILENAME_EXCED_RANGE
 	errManyFiles  = windows.ERROR_TOO_MANY_OPEN_FILES
 	errAllFiles   = windows.ERROR_NO_SYSTEM_RESOURCES
+	errIO         = windows.ERROR_IO_DEVICE
 
 	// numbers of Go's own: nothing returns them
 	errAgain = syscall.EAGAIN

@@ -217,5 +217,8 @@ func advice(err error, path string) string {
 	if isErrno(err, errManyFiles, errAllFiles) {
 		return shell.Raw.Files()
 	}
+	if isErrno(err, errIO) {
+		return "look at the disk (" + shell.Raw.Disk() + "), then try again"
+	}
 	return ""
 }

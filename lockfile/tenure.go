@@ -160,8 +160,14 @@ func (t *tenure) commitUnderGate(ctx context.Context, op string, fn func() error
 		return err
 	}
 	if err := t.checkUnder(gate, op); err != nil {
+		why := "the lock was lost meanwhile"
+		if !errors.Is(err, ErrLost) {
+			why = "whether the lock was still held then cannot be said"
+		}
 		return &Error{Op: op, Path: t.p.state(), Step: "check again after the write",
-			Err: fmt.Errorf("%w: the lock was lost meanwhile: %w", ErrUnsure, err)}
+			Next: "compare what stands there with what was written, and see who holds it: " +
+				"probate inspect " + shell.Raw.Operand(t.p.state()),
+			Err: fmt.Errorf("%w: %s: %w", ErrUnsure, why, err)}
 	}
 	return nil
 }

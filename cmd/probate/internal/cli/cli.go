@@ -91,6 +91,17 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON, one object a line")
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [VERB]", Short: "Help about a verb",
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return &usageError{
+					what: fmt.Sprintf("there is no help for %q", strings.Join(args, " "))}
+			}
+			return found.Help()
+		},
+	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{what: err.Error(), verb: cmd.Name()}
 	})

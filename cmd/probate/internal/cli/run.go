@@ -32,11 +32,13 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Hold the lock while a command runs",
 		Long: `run takes the lock of STATE, runs CMD with its standard streams untouched, and
 releases the lock when CMD ends. The exit code is that of CMD, or 128 and the
-number of the signal that it died of. Flags of probate stand before STATE; all
-that follows STATE (and the optional --) is CMD's.
+number of the signal that it died of; where CMD exits with 0 and the lock cannot be
+released, 1. Flags of probate stand before STATE; all that follows STATE (and the
+optional --) is CMD's.
 
-Waiting. Without a flag run waits for as long as the owner lives, says once on
-standard error for whom, and stops at once (12) when the owner cannot be judged.
+Waiting. Without a flag run waits for as long as the owner lives, says on standard
+error for whom, once for each owner, and stops at once (12) when the owner cannot
+be judged.
 With --wait it waits at most that long, also for a lock that cannot be judged.
 With --no-wait it does not wait. An owner that is provably gone is taken over.
 A signal while it waits ends it (128+n), and CMD is not run.
@@ -47,10 +49,11 @@ and every lock of the runs above. TERM, INT, HUP, QUIT, USR1 and USR2 are
 forwarded to it, INT and QUIT only where the terminal does not send them itself.
 A Windows console sends Ctrl-C and Ctrl-Break to CMD itself, and run waits for it.
 
-If the wrapper is killed and CMD lives on, the lock stays held: CMD inherited a
-descriptor that carries it. When CMD itself ends, the lock is released, whatever
-it left running in the background. --die-with-wrapper kills CMD when the wrapper
-dies (on Windows all that CMD started, too).
+When CMD itself ends, run releases the lock, whatever CMD left running in the
+background. If the wrapper is killed, the lock stays held as long as CMD or
+anything that it started lives: they inherited a descriptor that carries it.
+--die-with-wrapper kills CMD when the wrapper dies (on Windows all that CMD
+started, too).
 
 If the lock is lost meanwhile (a person broke it), CMD gets TERM (on Windows it is
 ended at once), and run exits with 13 or 14 after it ended. With --on-lost warn

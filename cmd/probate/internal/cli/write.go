@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -75,7 +77,18 @@ func (a *app) write(ctx context.Context, state string, w waiting) error {
 		a.also(released)
 		return err
 	}
-	return released
+	return afterWrite(state, released)
+}
+
+// afterWrite says of a release that failed that the state was written before.
+func afterWrite(state string, released error) error {
+	failed, ok := errors.AsType[*lockfile.Error](released)
+	if !ok || errors.Is(released, lockfile.ErrLost) {
+		return released
+	}
+	said := *failed
+	said.Err = fmt.Errorf("%w (%s has the new content)", failed.Err, quote(state))
+	return &said
 }
 
 func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *relay) error {
