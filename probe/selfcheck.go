@@ -56,8 +56,8 @@ func SelfCheck(s System) error {
 			return err
 		}
 	}
-	// Twice, because the clock may be set back between the two readings of it.
-	if inFuture(s.Process(self.PID)) && inFuture(s.Process(self.PID)) {
+	// The clock may be set back between the two readings of it.
+	if twice(func() bool { return inFuture(s.Process(self.PID)) }) {
 		return errors.New("this process started in the future")
 	}
 	if err := errors.Join(checkHost(s, host), checkStart(s, self.PID)); err != nil {
@@ -157,18 +157,25 @@ func validBoot(system, id string) bool {
 // from the same two numbers.
 func checkStart(s System, self int) error {
 	var p Process
-	agrees := func() bool {
+	differs := func() bool {
 		host := s.Host()
 		p = s.Process(self)
 		wall, ok := p.Start.Value.wall(host.Boot.StartedAt)
-		return !ok || !p.StartedAt.Known || wall.Sub(p.StartedAt.Value).Abs() <= clockSlack
+		return ok && p.StartedAt.Known && wall.Sub(p.StartedAt.Value).Abs() > clockSlack
 	}
-	// Twice, because the clock may be set between the readings.
-	if !agrees() && !agrees() {
+	if twice(differs) { // the clock may be set between the readings
 		return fmt.Errorf("this process has the start %v, and is said to have started at %v",
 			p.Start.Value, p.StartedAt)
 	}
 	return nil
+}
+
+// twice reports whether a fault is seen at both of two looks.
+func twice(fault func() bool) bool {
+	if !fault() {
+		return false
+	}
+	return fault()
 }
 
 // wall returns the wall time of a start value of the kinds that say one, with the clock as it was
