@@ -51,10 +51,16 @@ var thisProcess = &process{keepsSpare: true, watches: true, Process: seam.Proces
 	Go:    func(fn func()) { go fn() },
 	Pause: pauseFor,
 	Later: func(d time.Duration, fn func()) (stop func()) {
+		if d == settling.after {
+			return settling.add(fn)
+		}
 		timer := time.AfterFunc(d, fn)
 		return func() { timer.Stop() }
 	},
 }}
+
+// settling are the locks that have not lasted long.
+var settling = errands{after: settleAfter}
 
 func init() {
 	seam.Enter = func(opts any, files vfs.FS, p seam.Process) {

@@ -1,0 +1,83 @@
+package lockfile
+
+import (
+	"sync"
+	"time"
+)
+
+// errands are functions that run after the same time, beside everything else, on one timer of the
+// runtime. To start a timer can wake a thread, which costs as much as half of a tenure. So the
+// timer is not stopped when an errand is, and one start serves all tenures of that time.
+type errands struct {
+	after time.Duration
+
+	mu          sync.Mutex
+	running     bool // the timer
+	first, last *errand
+}
+
+type errand struct {
+	all        *errands
+	fn         func()
+	due        time.Time
+	prev, next *errand
+	over       bool
+}
+
+// add has fn run, unless it is stopped before.
+func (e *errands) add(fn func()) (stop func()) {
+	one := &errand{all: e, fn: fn, due: time.Now().Add(e.after)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if one.prev = e.last; e.last != nil {
+		e.last.next = one
+	} else {
+		e.first = one
+	}
+	e.last = one
+	if !e.running {
+		e.running = true
+		time.AfterFunc(e.after, e.run)
+	}
+	return one.stop
+}
+
+func (o *errand) stop() {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	o.all.remove(o)
+}
+
+// remove takes an errand out, once. e is locked.
+func (e *errands) remove(o *errand) {
+	if o.over {
+		return
+	}
+	o.over = true
+	if o.prev != nil {
+		o.prev.next = o.next
+	} else {
+		e.first = o.next
+	}
+	if o.next != nil {
+		o.next.prev = o.prev
+	} else {
+		e.last = o.prev
+	}
+	o.prev, o.next = nil, nil
+}
+
+// run runs what is due, and starts the timer again for what is not.
+func (e *errands) run() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	for e.first != nil && !e.first.due.After(now) {
+		one := e.first
+		e.remove(one)
+		go one.fn()
+	}
+	if e.running = e.first != nil; e.running {
+		time.AfterFunc(e.first.due.Sub(now), e.run)
+	}
+}
