@@ -195,12 +195,18 @@ func signalCmd(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func awaitGone(ts *testscript.TestScript, pid int, how ...probe.Presence) {
+	until(ts, fmt.Sprint("process ", pid, " is gone"), func() bool {
+		return slices.Contains(how, probe.Real().Process(pid).Presence)
+	})
+}
+
+func until(ts *testscript.TestScript, what string, met func() bool) {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pollStep) {
-		if slices.Contains(how, probe.Real().Process(pid).Presence) {
+		if met() {
 			return
 		}
 	}
-	ts.Fatalf("process %d is still there after %v", pid, patience)
+	ts.Fatalf("waited %v until %s", patience, what)
 }
 
 // gone PID: wait until the kernel knows no such process.

@@ -4,8 +4,10 @@ package cli
 
 import (
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,8 +17,18 @@ import (
 const pollStep = 2 * time.Millisecond
 
 // sendSignal sends a signal by its name to the process of a hold that wrote file, or to another.
+// Who is told to stop has stopped when it returns.
 func sendSignal(ts *testscript.TestScript, name, _ string, pid int) {
-	ts.Check(ts.Exec("kill", "-"+name, strconv.Itoa(pid)))
+	number := strconv.Itoa(pid)
+	ts.Check(ts.Exec("kill", "-"+name, number))
+	if name != "STOP" {
+		return
+	}
+	until(ts, "process "+number+" stops", func() bool {
+		state, err := exec.Command("ps", "-o", "stat=", "-p", number).Output()
+		ts.Check(err)
+		return strings.HasPrefix(string(state), "T")
+	})
 }
 
 // signalsTo returns the signals that the hold of file gets.

@@ -63,6 +63,9 @@ func TestControlCReachesTheCommandOnce(t *testing.T) {
 			// one cannot melt into it; and what probate sends on comes in the order of their
 			// numbers.
 			cmd.Process.Signal(syscall.SIGSTOP)
+			for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WSTOPPED|unix.WNOWAIT,
+				nil) == unix.EINTR {
+			}
 			terminal.WriteString("\x03")
 		case strings.HasSuffix(line, "got") && count == "":
 			cmd.Process.Signal(syscall.SIGTERM)
