@@ -24,6 +24,7 @@ type Counter struct {
 	at   string  // path of the directory, where dir is nil
 	name string
 	opts Options
+	of   Owner // says opts when they are needed; nil: opts are all
 	kept kept
 
 	// the highest number that was read inside the gate or raised here
@@ -31,35 +32,6 @@ type Counter struct {
 	flushed atomic.Pointer[vfs.Info] // the file whose name is known to be on disk
 	// the gate of this Counter alone, where there is no kernel lock
 	slot chan struct{}
-}
-
-// Options are for the lock protocol, which makes its counters with New. The zero value needs UID
-// and GID set to -1.
-type Options struct {
-	// Floor says where to go on when the file is missing, empty or damaged: the largest number that
-	// is known from elsewhere. It is called inside the gate, and before a missing file is created,
-	// and must not use the Counter. Nil: a missing file starts at 0 and a damaged one is an error
-	// (ErrDamaged).
-	Floor func() (Token, error)
-	// Mode is the mode of a new file, whatever the umask. 0 means 0600.
-	Mode fs.FileMode
-	// UID and GID own a new file. -1 leaves them as they come.
-	UID, GID int
-	// Inherit says all three when a file is to be made. Nil: the fields.
-	Inherit func() (mode fs.FileMode, uid, gid int)
-	// Repaired is told, inside the gate, that a damaged file was repaired, or that a missing one
-	// was created with a number above 0: what was there, and the number now.
-	Repaired func(was string, now Token)
-	// TempName makes the name of the file under which a new counter is made complete, where files
-	// without a name do not exist. While it exists its kernel lock is held; a leftover has none.
-	// Nil: the name of the counter, a dot, 16 random hexadecimal digits and ".tmp".
-	TempName func() string
-	// WithoutKernelLock makes gates on filesystems that have no kernel locks too. There it is
-	// unsafe: the gate excludes only users of this one Counter, and no other process.
-	WithoutKernelLock bool
-	// Pause waits between two tries of Hold, and returns early with an error when ctx ends. Nil: a
-	// timer.
-	Pause func(ctx context.Context, d time.Duration) error
 }
 
 // Bounds of loops that end otherwise only if everybody else behaves.
@@ -186,8 +158,8 @@ func (c *Counter) Hold(ctx context.Context) (Gate, error) {
 }
 
 func (c *Counter) pause(ctx context.Context, d time.Duration) error {
-	if c.opts.Pause != nil {
-		if err := c.opts.Pause(ctx, d); err != nil {
+	if wait := c.options().Pause; wait != nil {
+		if err := wait(ctx, d); err != nil {
 			return err
 		}
 	} else {
@@ -204,11 +176,11 @@ func (c *Counter) pause(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-func (c *Counter) openDir() (dir vfs.Dir, done func(), err error) {
+func (c *Counter) openDir() (vfs.Dir, func(), error) {
 	if c.dir != nil {
 		return c.dir, func() {}, nil
 	}
-	dir, err = vfs.OS().OpenDir(c.at)
+	dir, err := vfs.OS().OpenDir(c.at)
 	if err != nil {
 		return nil, nil, c.fail("open the directory of", err)
 	}
@@ -239,7 +211,7 @@ func (c *Counter) try(number bool) (_ *fileGate, err error) {
 			done()
 		}
 	}()
-	stale, last := 0, errors.New("the file is replaced again and again")
+	stale, last := 0, errReplaced
 	for range attempts {
 		g, err := c.lockFile(dir)
 		created := errors.Is(err, fs.ErrNotExist)
@@ -279,6 +251,8 @@ func (c *Counter) try(number bool) (_ *fileGate, err error) {
 	return nil, c.fail("lock", fmt.Errorf("given up after %d tries: %w", attempts, last))
 }
 
+var errReplaced = errors.New("the file is replaced again and again")
+
 // lockFile opens and locks the file at the name.
 func (c *Counter) lockFile(dir vfs.Dir) (_ *fileGate, err error) {
 	g := &fileGate{c: c, dir: dir}
@@ -315,8 +289,8 @@ func notRegular(err error) error {
 // floor is where a counter goes on that cannot be read.
 func (c *Counter) floor() (Token, error) {
 	t := Token(c.seen.Load())
-	if c.opts.Floor != nil {
-		floor, err := c.opts.Floor()
+	if ask := c.options().Floor; ask != nil {
+		floor, err := ask()
 		if err == nil && floor > Max {
 			err = ErrTooLarge
 		}

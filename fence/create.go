@@ -184,9 +184,10 @@ func (c *Counter) mode() fs.FileMode {
 
 // owner returns what a new file gets.
 func (c *Counter) owner() (mode fs.FileMode, uid, gid int) {
-	mode, uid, gid = c.opts.Mode, c.opts.UID, c.opts.GID
-	if c.opts.Inherit != nil {
-		mode, uid, gid = c.opts.Inherit()
+	opts := c.options()
+	mode, uid, gid = opts.Mode, opts.UID, opts.GID
+	if opts.Inherit != nil {
+		mode, uid, gid = opts.Inherit()
 	}
 	if mode == 0 {
 		mode = 0o600
@@ -195,8 +196,8 @@ func (c *Counter) owner() (mode fs.FileMode, uid, gid int) {
 }
 
 func (c *Counter) tempName() string {
-	if c.opts.TempName != nil {
-		return c.opts.TempName()
+	if name := c.options().TempName; name != nil {
+		return name()
 	}
 	var b [8]byte
 	rand.Read(b[:])

@@ -17,6 +17,7 @@ type fileGate struct {
 	f    vfs.File
 	info vfs.Info // of f
 	size int64    // of the file at the name, when it was last looked at
+	buf  [readSize]byte
 
 	stale bool // f is not the file at the name any more
 	made  bool // f was made by this gate
@@ -43,7 +44,7 @@ func (g *fileGate) still() error {
 // created says that this attempt made the file, from a floor that it asked for outside of any gate.
 func (g *fileGate) settle(created bool) error {
 	c := g.c
-	b, err := readSized(g.f, g.size)
+	b, err := readSized(g.f, g.size, g.buf[:])
 	if err != nil {
 		return g.c.fail("read", err)
 	}
@@ -52,7 +53,8 @@ func (g *fileGate) settle(created bool) error {
 		c.saw(t)
 		return nil
 	}
-	if damage != nil && c.opts.Floor == nil {
+	opts := c.options()
+	if damage != nil && opts.Floor == nil {
 		return g.c.fail("read", damage) // nobody knows what it was
 	}
 	floor, err := c.floor()
@@ -74,8 +76,8 @@ func (g *fileGate) settle(created bool) error {
 		}
 	}
 	c.saw(floor)
-	if c.opts.Repaired != nil && (damage != nil || floor > 0) {
-		c.opts.Repaired(was, floor)
+	if opts.Repaired != nil && (damage != nil || floor > 0) {
+		opts.Repaired(was, floor)
 	}
 	return nil
 }
@@ -126,7 +128,7 @@ func (g *fileGate) current(op string) (Token, error) {
 	if err := g.still(); err != nil {
 		return 0, err
 	}
-	b, err := readSized(g.f, g.size)
+	b, err := readSized(g.f, g.size, g.buf[:])
 	if err != nil {
 		return 0, g.c.fail("read", err)
 	}

@@ -88,28 +88,29 @@ type Reading struct {
 	File vfs.Info
 
 	c     *Counter
-	bytes []byte
+	bytes []byte // in buf[0]
+	buf   [2][readSize]byte
 }
 
 // Glance looks at the counter once. Unlike Current it fails, with fs.ErrNotExist, where there is no
 // file.
-func (c *Counter) Glance() (Reading, error) {
+func (c *Counter) Glance() (*Reading, error) {
 	seen := Token(c.seen.Load()) // before the file is read, which may have grown since
-	r := Reading{c: c}
+	r := &Reading{c: c}
 	var err error
-	if r.bytes, r.File, err = c.peek(); err == nil {
+	if r.bytes, r.File, err = c.peek(r.buf[0][:]); err == nil {
 		r.Token, err = c.judge(r.bytes, seen)
 	}
-	return r, c.fail("read", notRegular(err))
+	if err != nil {
+		return nil, c.fail("read", notRegular(err))
+	}
+	return r, nil
 }
 
 // Confirm looks at the counter again, and reports whether it is the same file with the same
-// content. If so, Token was the number at some moment in between.
+// content. If so, Token was the number at some moment in between. Not safe for concurrent use.
 func (r *Reading) Confirm() (bool, error) {
-	if r.c == nil {
-		return false, errors.New("nothing was read")
-	}
-	b, info, err := r.c.peek()
+	b, info, err := r.c.peek(r.buf[1][:])
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -119,8 +120,9 @@ func (r *Reading) Confirm() (bool, error) {
 	return info.SameFile(r.File) && bytes.Equal(b, r.bytes), nil
 }
 
-// peek reads the file at the name once, through the kept one if that is it.
-func (c *Counter) peek() (b []byte, info vfs.Info, err error) {
+// peek reads the file at the name once, through the kept one if that is it. b is in buf, which has
+// readSize bytes.
+func (c *Counter) peek(buf []byte) (b []byte, info vfs.Info, err error) {
 	dir, done, err := c.openDir()
 	if err != nil {
 		return nil, info, err
@@ -134,13 +136,13 @@ func (c *Counter) peek() (b []byte, info vfs.Info, err error) {
 		if errors.Is(err, vfs.ErrInUse) && !k.lent { // removed, and there because it is open here
 			_ = k.f.Close()
 			k.f = nil
-			return c.open(dir, k)
+			return c.open(dir, k, buf)
 		}
 		if err != nil {
 			return nil, info, err
 		}
 		if info.SameFile(k.info) {
-			b, err := readSized(k.f, info.Size)
+			b, err := readSized(k.f, info.Size, buf)
 			return b, info, err
 		}
 		if !k.lent {
@@ -148,12 +150,14 @@ func (c *Counter) peek() (b []byte, info vfs.Info, err error) {
 			k.f = nil
 		}
 	}
-	return c.open(dir, k)
+	return c.open(dir, k, buf)
 }
 
 // open reads the file at the name, and keeps it open where that is wanted and it can serve as the
 // gate. k is locked.
-func (c *Counter) open(dir vfs.Dir, k *kept) (b []byte, info vfs.Info, err error) {
+func (c *Counter) open(
+	dir vfs.Dir, k *kept, buf []byte,
+) (b []byte, info vfs.Info, err error) {
 	access := vfs.Read
 	if k.on && k.f == nil {
 		access = vfs.ReadWrite
@@ -167,7 +171,7 @@ func (c *Counter) open(dir vfs.Dir, k *kept) (b []byte, info vfs.Info, err error
 		return nil, info, err
 	}
 	if info, err = vfs.Opened(f); err == nil {
-		b, err = readSized(f, info.Size)
+		b, err = readSized(f, info.Size, buf)
 	}
 	if err == nil && access == vfs.ReadWrite {
 		k.f, k.info = f, info
@@ -177,11 +181,12 @@ func (c *Counter) open(dir vfs.Dir, k *kept) (b []byte, info vfs.Info, err error
 }
 
 // readSized reads a file that was just seen to have that size, with one call where it is a counter.
-func readSized(f vfs.File, size int64) ([]byte, error) {
+// What it returns is in buf, which has readSize bytes.
+func readSized(f vfs.File, size int64, buf []byte) ([]byte, error) {
 	if size <= 0 || size >= readSize {
-		return readAll(f)
+		size = readSize
 	}
-	b := make([]byte, size)
+	b := buf[:size]
 	n, err := f.ReadAt(b, 0)
 	if err == io.EOF { // shorter by now
 		err = nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/probate-dev/probate/fence"
@@ -27,6 +28,9 @@ type draft struct {
 	content []byte
 	self    maker
 	at      time.Time // when content was written
+
+	rereads sync.Mutex
+	reread  []byte // what content is compared with
 }
 
 // maker is the process that made a draft, as probe.Same wants it.
@@ -88,7 +92,7 @@ func (d *draft) write(token fence.Token) (step string, err error) {
 	d.at = p.in.Now()
 	host, self := probe.Standing(p.sys)
 	d.self = maker{self.PID, self.Start, self.PIDFD}
-	d.record = newRecord(p.opts, host, self, p.fileID(d.info), p.fs, d.kind, token)
+	d.record = newRecord(&p.opts, &host, &self, p.fileID(&d.info), &p.fs, d.kind, token)
 	if d.content, err = d.record.encode(); err != nil {
 		return "encode the record", err
 	}
@@ -284,7 +288,12 @@ func (d *draft) stands() (bool, error) {
 	if !info.SameFile(d.info) || info.Size != int64(len(d.content)) {
 		return false, nil
 	}
-	buf := make([]byte, len(d.content))
+	d.rereads.Lock()
+	defer d.rereads.Unlock()
+	if cap(d.reread) < len(d.content) {
+		d.reread = make([]byte, len(d.content))
+	}
+	buf := d.reread[:len(d.content)]
 	if _, err := d.file.ReadAt(buf, 0); err != nil {
 		return false, err
 	}

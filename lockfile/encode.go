@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -98,19 +99,11 @@ func (e *encoder) text(name, s string) {
 
 // quote leaves what is not plain ASCII to encoding/json.
 func (e *encoder) quote(s string) {
-	w := sink{&e.b}
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // strings can always be encoded
-	e.b = e.b[:len(e.b)-1]
-}
-
-// sink appends what is written.
-type sink struct{ b *[]byte }
-
-func (s sink) Write(p []byte) (int, error) {
-	*s.b = append(*s.b, p...)
-	return len(p), nil
+	e.b = append(e.b, b.Bytes()[:b.Len()-1]...)
 }
 
 func (e *encoder) optional(name, s string) {

@@ -177,6 +177,9 @@ func KindOf(err error) Kind {
 var errNameTooLong = errors.New("name too long")
 
 func isErrno(err error, codes ...errno) bool {
+	if err == nil {
+		return false
+	}
 	var got errno
 	if !errors.As(err, &got) {
 		return false

@@ -39,7 +39,7 @@ func NewRecord(opts Options, sys probe.System, program string) ([]byte, error) {
 	fs := sys.Filesystem(0)
 	file := identity.FileID{FS: known(fs.Type), ID: known(fs.ID), Inode: 12345}
 	host, self := probe.Standing(sys)
-	r := newRecord(opts, host, self, file, fs, vfs.LockOFD, 7)
+	r := newRecord(&opts, &host, &self, file, &fs, vfs.LockOFD, 7)
 	if program != "" {
 		r.Program = labelled(program)
 	}

@@ -15,7 +15,6 @@ import (
 // as the record stands, whether the process that acquired it lives or not.
 type Inherited struct {
 	tenure
-	lease string
 
 	mu    sync.Mutex
 	ended error
@@ -49,9 +48,8 @@ func Inherit(path string, environ []string, opts Options) (*Inherited, error) {
 		return nil, &Error{Op: op, Path: path, Step: "read " + EnvFence + " and " + EnvLease,
 			Err: errors.New("they are not what probate run sets")}
 	}
-	i := &Inherited{lease: given[EnvLease]}
-	i.tenure = tenure{p: p, token: fence.Token(token), id: leaseID(i.lease), stands: i.stands,
-		mayCommit: i.mayCommit, lost: i.markLost}
+	i := &Inherited{}
+	i.tenure = tenure{p: p, token: fence.Token(token), lease: given[EnvLease], by: i}
 	return i, nil
 }
 
@@ -104,7 +102,7 @@ func (i *Inherited) stands() (bool, error) {
 		return false, nil
 	}
 	file := s.record.claim().File
-	return file == i.p.fileID(s.info), nil
+	return file == i.p.fileID(&s.info), nil
 }
 
 func (i *Inherited) mayCommit() error {

@@ -25,14 +25,17 @@ type Lock struct {
 	pid int
 
 	settle func() // stops what is to happen when the tenure has lasted a while
-	ctx    context.Context
-	cancel context.CancelCauseFunc
 
 	loss lossWatch
 
 	mu      sync.Mutex
 	leaving bool  // Release is under way: a record that is not there is no loss
 	ended   error // why nothing can be done with the lock any more; nil while it is held
+
+	// made when somebody asks for the context; nil before
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	over   error // the cause with which it ends, or would
 }
 
 // Recovered tells of a takeover.
@@ -50,17 +53,9 @@ type Breach struct {
 	What  string `json:"what"` // one sentence
 }
 
-const (
-	// settleAfter is how long a tenure lasts before its record is worth a flush, and before the
-	// descriptors are worth closing that only its end needs again.
-	settleAfter = 5 * time.Millisecond
-)
-
 func newLock(p *place, d *draft, token fence.Token, recovered *Recovered) *Lock {
 	l := &Lock{d: d, recovered: recovered, pid: p.in.PID()}
-	l.tenure = tenure{p: p, token: token, id: leaseID(d.record.Lease), stands: l.stands,
-		mayCommit: l.mayCommit, lost: l.markLost}
-	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	l.tenure = tenure{p: p, token: token, lease: d.record.Lease, by: l}
 	if p.opts.OnLost != nil || vfs.OwnerKeeps() { // a broken lock must yield
 		l.watch()
 	}
@@ -72,15 +67,6 @@ func (l *Lock) Path() string { return l.p.path(l.p.lockName()) }
 
 // Recovered tells of the takeover that gave this lock, nil when it was free.
 func (l *Lock) Recovered() *Recovered { return l.recovered }
-
-// Context returns a context that ends when the lock does: with a cause that matches ErrLost when it
-// was lost (ErrFenced when somebody took it over or broke it), with ErrReleased after Release. A
-// loss is noticed at every Check and commit; in between at once on Linux, where the system tells of
-// changes of the files of the lock, and within about 200 ms elsewhere.
-func (l *Lock) Context() context.Context {
-	l.watch()
-	return l.ctx
-}
 
 // Check looks whether the lock is still held: the counter says our number, and our own record
 // stands at the path, the same file with the same bytes. It returns nil, an error that matches
@@ -143,11 +129,11 @@ func (l *Lock) markLost(err error) {
 	if !first {
 		return
 	}
-	l.cancel(err)
+	l.finish(err)
 	if vfs.OwnerKeeps() && errors.Is(err, ErrFenced) {
 		l.yield()
 	}
-	if what := l.p.breach(l.d.record.Lease); what != "" && l.p.opts.OnBreach != nil {
+	if what := l.p.breach(l.lease); what != "" && l.p.opts.OnBreach != nil {
 		l.p.in.Go(func() { l.p.opts.OnBreach(Breach{State: l.p.state(), What: what}) })
 	}
 	if hook := l.p.opts.OnLost; hook != nil {
@@ -206,11 +192,12 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 			l.setLeaving(false)
 			return l.p.failed(op, "remove the record", l.p.lockName(), err)
 		}
-		if now, err := gate.Current(); vfs.OwnerKeeps() && lost == nil && err == nil &&
-			now != l.token {
-			lost = l.fenced(op, now) // a breaker was first, see breakKept
-			l.setLeaving(false)
-			l.markLost(lost)
+		if vfs.OwnerKeeps() && lost == nil {
+			if now, err := gate.Current(); err == nil && now != l.token {
+				lost = l.fenced(op, now) // a breaker was first, see breakKept
+				l.setLeaving(false)
+				l.markLost(lost)
+			}
 		}
 	case lost == nil:
 		lost = l.lossOf(gate)
@@ -244,7 +231,7 @@ func (l *Lock) lossOf(gate fence.Gate) error {
 // and put a copy back. Nobody else may, and it would look alive as long as this process is.
 func (l *Lock) removeCopy() {
 	s, err := l.p.read()
-	if err == nil && s.record != nil && s.record.Lease == l.d.record.Lease {
+	if err == nil && s.record != nil && s.record.Lease == l.lease {
 		_ = l.p.dir.Remove(l.p.lockName())
 	}
 }
@@ -258,9 +245,12 @@ func (l *Lock) end() {
 	}
 	l.mu.Unlock()
 	l.unwatch()
-	l.cancel(ErrReleased)
+	l.finish(ErrReleased)
 	l.d.discard()
 }
+
+func (l *Lock) withdrawNow() error       { return l.withdraw(false) }
+func (l *Lock) withdrawPatiently() error { return l.withdraw(true) }
 
 // withdraw gives up a lock that was published but not handed out. While the gate is busy, and this
 // call must not wait or has waited long enough, the record stays locked, so that it honestly reads
@@ -325,21 +315,6 @@ func (l *Lock) withdrawLater() {
 	})
 }
 
-// settleLater flushes the record once the tenure has lasted a while: a torn record after a power
-// cut is a nuisance, not a danger, so that short tenures need not pay for it. From then on an idle
-// lock keeps one descriptor.
-func (l *Lock) settleLater() {
-	flush := l.p.opts.Durability == FlushLater && l.p.fs.Local
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.settle = l.p.in.Later(settleAfter, func() {
-		if flush {
-			_ = l.d.file.Sync()
-		}
-		l.p.rest(l.d.file)
-	})
-}
-
 // Names of the environment variables that a command below a lock gets.
 const (
 	EnvState  = "PROBATE_STATE"
@@ -356,9 +331,9 @@ func (l *Lock) Environ() []string {
 	return []string{
 		EnvState + "=" + l.p.state(),
 		EnvLock + "=" + l.Path(),
-		EnvLockID + "=" + l.id,
+		EnvLockID + "=" + l.ID(),
 		EnvFence + "=" + strconv.FormatUint(uint64(l.token), 10),
-		EnvLease + "=" + l.d.record.Lease,
+		EnvLease + "=" + l.lease,
 	}
 }
 

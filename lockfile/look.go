@@ -166,15 +166,18 @@ func readAll(f vfs.File) ([]byte, error) {
 	}
 }
 
+// nobody is the finding where there is no record.
+var nobody = identity.Decide(identity.Claim{Form: identity.NoRecord}, identity.Observation{},
+	identity.Policy{})
+
 // judge observes what the verdict needs, and decides.
 func (p *place) judge(s *sighting) error {
 	if s.free() {
-		s.finding = identity.Decide(identity.Claim{Form: identity.NoRecord}, identity.Observation{},
-			p.opts.policy())
+		s.finding = nobody
 		return nil
 	}
 	seen := identity.Observation{
-		Host: p.sys.Host(), Filesystem: p.fs, File: p.fileID(s.info),
+		Host: p.sys.Host(), Filesystem: p.fs, File: p.fileID(&s.info),
 		KernelLock: s.locked, LockErr: s.lockErr,
 	}
 	if s.info.Mode.IsRegular() {

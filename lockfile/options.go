@@ -118,7 +118,7 @@ const (
 )
 
 // validate refuses options that mean nothing, naming field and value.
-func (o Options) validate() error {
+func (o *Options) validate() error {
 	if n := utf8.RuneCountInString(o.Label); n > maxLabel {
 		return fmt.Errorf("Options.Label has %d characters, at most %d are allowed", n, maxLabel)
 	}
@@ -157,40 +157,40 @@ func (o Options) validate() error {
 	return nil
 }
 
-func (o Options) mode() fs.FileMode {
+func (o *Options) mode() fs.FileMode {
 	if o.Mode == 0 {
 		return defaultMode
 	}
 	return o.Mode
 }
 
-func (o Options) gateWait() time.Duration {
+func (o *Options) gateWait() time.Duration {
 	if o.GateWait == 0 {
 		return defaultGateWait
 	}
 	return o.GateWait
 }
 
-func (o Options) system() probe.System {
+func (o *Options) system() probe.System {
 	if o.System == nil {
 		return probe.Real()
 	}
 	return o.System
 }
 
-func (o Options) fileSystem() vfs.FS {
+func (o *Options) fileSystem() vfs.FS {
 	if o.files == nil {
 		return vfs.OS()
 	}
 	return o.files
 }
 
-func (o Options) policy() identity.Policy {
+func (o *Options) policy() identity.Policy {
 	return identity.Policy{SharedSameBoot: o.SharedFilesystem == SharedSameBoot}
 }
 
 // mayRecover returns why takeovers are switched off, or "".
-func (o Options) mayRecover() string {
+func (o *Options) mayRecover() string {
 	if o.Recovery == RecoverNever {
 		return "recovery is switched off by Options.Recovery"
 	}
@@ -205,7 +205,7 @@ func recoveryIsOff() string {
 	return ""
 }
 
-func (o Options) log() *slog.Logger {
+func (o *Options) log() *slog.Logger {
 	if o.Logger == nil {
 		return slog.New(slog.DiscardHandler)
 	}

@@ -96,7 +96,7 @@ func newPlace(dir vfs.Dir, base string, opts Options) *place {
 	p := &place{opts: opts, in: opts.process(), sys: opts.system(), dir: dir, base: base,
 		lock: base + lockSuffix}
 	p.fs = p.sys.Filesystem(dir.Handle())
-	p.counter = fence.New(dir, p.fenceName(), p.fenceOptions())
+	p.counter = fence.NewOf(dir, p.fenceName(), p, opts.WithoutKernelLock)
 	return p
 }
 
@@ -183,9 +183,10 @@ func (p *place) failed(op, step, name string, err error) error {
 	return &Error{Op: op, Path: p.state(), Step: step, Err: err, Next: advice(err, p.path(name))}
 }
 
-// fenceOptions make the fence one of the files beside the state: its owner and mode follow the
-// state's, so that a lock once taken by root does not lock the owner of the data out.
-func (p *place) fenceOptions() fence.Options {
+// FenceOptions implements fence.Owner. They make the fence one of the files beside the state: its
+// owner and mode follow the state's, so that a lock once taken by root does not lock the owner of
+// the data out.
+func (p *place) FenceOptions() fence.Options {
 	return fence.Options{
 		Inherit:           p.inherited,
 		Floor:             p.fenceFloor,
@@ -243,7 +244,7 @@ func (p *place) fenceFloor() (fence.Token, error) {
 }
 
 // fileID names a file of this directory for a record.
-func (p *place) fileID(info vfs.Info) identity.FileID {
+func (p *place) fileID(info *vfs.Info) identity.FileID {
 	return identity.FileID{FS: known(p.fs.Type), ID: known(p.fs.ID), Inode: info.Inode}
 }
 

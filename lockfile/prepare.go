@@ -30,7 +30,7 @@ func (p *place) prepare() {
 		d.discard()
 		return
 	}
-	p.prepared = &prepared{d, counted{r.Token, &r}}
+	p.prepared = &prepared{d, counted{r.Token, r}}
 }
 
 // unprepare throws away what was not used.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/lockfile/internal/seam"
+	"github.com/probate-dev/probate/probe"
 )
 
 // process is what this package remembers for the whole process, and what it needs of it. There is
@@ -21,6 +22,7 @@ type process struct {
 	watches    bool // it can be woken by what happens to files and processes
 
 	owner atomic.Pointer[string] // of its records, made at the first use
+	host  atomic.Pointer[hostHash]
 
 	// which fences were compared with their logs, by the identity of the file
 	fencesRead struct {
@@ -74,7 +76,7 @@ func pauseFor(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-func (o Options) process() *process {
+func (o *Options) process() *process {
 	if o.in == nil {
 		return thisProcess
 	}
@@ -98,13 +100,40 @@ func (in *process) isOwner(owner string) bool {
 	return made != nil && *made == owner
 }
 
+// hostHash remembers what the hash in records was made of.
+type hostHash struct {
+	name, machine, boot string
+	namespace           uint64
+	system              string
+	initial             bool
+	id                  string
+}
+
+// hostID is recordHostID. All that it depends on is compared, so that a new host name counts.
+func (in *process) hostID(host *probe.Host) string {
+	now := hostHash{
+		name: known(host.Machine.Host), machine: host.Machine.Legacy, boot: known(host.Boot.ID),
+		namespace: known(host.Namespaces.PID), system: host.OS,
+		initial: known(host.Namespaces.PIDInitial),
+	}
+	if was := in.host.Load(); was != nil {
+		if now.id = was.id; now == *was {
+			return was.id
+		}
+	}
+	made := now
+	made.id = recordHostID(host)
+	in.host.Store(&made)
+	return made.id
+}
+
 // newLease returns the secret of a new tenure.
 func (in *process) newLease() string { return in.randomHex(24) }
 
 func (in *process) randomHex(n int) string {
-	b := make([]byte, n)
+	b := make([]byte, n, 3*n)
 	in.Random(b)
-	return hex.EncodeToString(b)
+	return string(hex.AppendEncode(b, b)[n:])
 }
 
 // privileged reports whether this process may give files away.

@@ -13,7 +13,10 @@ func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
 	if p.opts.FreshToken {
 		return p.acquireFresh(ctx, wait)
 	}
-	withdraw := func(l *Lock) error { return l.withdraw(wait) }
+	withdraw := (*Lock).withdrawNow
+	if wait {
+		withdraw = (*Lock).withdrawPatiently
+	}
 	seen, lock, err := p.publishPrepared(withdraw)
 	if lock == nil && err == nil {
 		if seen, err = p.openFence(ctx, wait); err != nil {
@@ -31,7 +34,7 @@ func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
 		lock.settleLater()
 		return lock, nil
 	}
-	if e := lock.withdraw(wait); e != nil {
+	if e := withdraw(lock); e != nil {
 		return nil, e
 	}
 	if err != nil {
@@ -131,7 +134,7 @@ func (p *place) openFence(ctx context.Context, wait bool) (counted, error) {
 	switch {
 	case err == nil:
 		if !p.in.firstRead(r.File.Device, r.File.Inode) {
-			return counted{r.Token, &r}, nil
+			return counted{r.Token, r}, nil
 		}
 		p.sweepOnce()
 		token, err := p.counter.Current()

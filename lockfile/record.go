@@ -85,8 +85,8 @@ func contentID(content []byte, info vfs.Info) string {
 
 // newRecord describes this process, as probe.Standing does, and the file that will carry the
 // record.
-func newRecord(opts Options, host probe.Host, self probe.Process, file identity.FileID,
-	fs probe.Filesystem, kind vfs.LockKind, token fence.Token) *record {
+func newRecord(opts *Options, host *probe.Host, self *probe.Process, file identity.FileID,
+	fs *probe.Filesystem, kind vfs.LockKind, token fence.Token) *record {
 	in := opts.process()
 	now := in.Now().UTC().Truncate(time.Millisecond)
 	boot := now
@@ -97,26 +97,38 @@ func newRecord(opts Options, host probe.Host, self probe.Process, file identity.
 	if self.StartedAt.Known {
 		started = self.StartedAt.Value
 	}
-	r := &record{
-		V: ptr[int64](recordVersion), Lease: in.newLease(), Owner: in.ownerID(),
-		PID:          ptr(int64(self.PID)),
-		ProcessStart: ptr(epochMilli(started)), HostID: recordHostID(host),
-		BootStart: ptr(epochMilli(boot)), Fence: ptr(int64(token)), CreatedAt: formatTime(now),
-		Program: programName(), Host: labelled(known(host.Machine.Host)),
-		Label: opts.Label, created: now,
-		Proof: &proof{
-			OS: host.OS, Boot: known(host.Boot.ID), Start: string(known(self.Start)),
-			PIDFD: nonZero(known(self.PIDFD)), Serial: nonZero(known(self.Serial)),
-			PIDNS:  nonZero(known(host.Namespaces.PID)),
-			TimeNS: nonZero(known(host.Namespaces.Time)),
-			File:   &proofFile{file.FS, file.ID, ptr(file.Inode)},
-			FS:     known(fs.Type), Local: ptr(fs.Local), KernelLock: string(kind),
-		},
+	// All that it points to in one piece: one is made for every tenure.
+	w := &struct {
+		record                             record
+		proof                              proof
+		file                               proofFile
+		version, pid, started, boot, fence int64
+		pidfd, serial, pidns, timens       uint64
+		local                              bool
+	}{
+		version: recordVersion, pid: int64(self.PID), started: epochMilli(started),
+		boot: epochMilli(boot), fence: int64(token), local: fs.Local,
+		pidfd: known(self.PIDFD), serial: known(self.Serial),
+		pidns: known(host.Namespaces.PID), timens: known(host.Namespaces.Time),
+		file: proofFile{FS: file.FS, ID: file.ID, Inode: ptr(file.Inode)},
+	}
+	w.proof = proof{
+		OS: host.OS, Boot: known(host.Boot.ID), Start: string(known(self.Start)),
+		PIDFD: nonZero(&w.pidfd), Serial: nonZero(&w.serial), PIDNS: nonZero(&w.pidns),
+		TimeNS: nonZero(&w.timens), File: &w.file, FS: known(fs.Type), Local: &w.local,
+		KernelLock: string(kind),
+	}
+	w.record = record{
+		V: &w.version, Lease: in.newLease(), Owner: in.ownerID(), PID: &w.pid,
+		ProcessStart: &w.started, HostID: in.hostID(host), BootStart: &w.boot, Fence: &w.fence,
+		CreatedAt: formatTime(now), Program: programName(),
+		Host: labelled(known(host.Machine.Host)), Label: opts.Label, created: now,
+		Proof: &w.proof,
 	}
 	if !opts.ExpectedUntil.IsZero() {
-		r.ExpectedUntil = formatTime(opts.ExpectedUntil)
+		w.record.ExpectedUntil = formatTime(opts.ExpectedUntil)
 	}
-	return r
+	return &w.record
 }
 
 // identity returns who the record names.
@@ -197,11 +209,11 @@ func legacyHostID(host probe.Host) string {
 // recordHostID is the hostId to write. A process number of another pid namespace than the initial
 // one means nothing to a legacy peer outside, which cannot know: a salt makes it see another
 // machine and keep its hands off.
-func recordHostID(host probe.Host) string {
+func recordHostID(host *probe.Host) string {
 	if host.OS != "linux" || host.Namespaces.PIDInitial.Known && host.Namespaces.PIDInitial.Value {
-		return legacyHostID(host)
+		return legacyHostID(*host)
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d|%s", legacyHostID(host),
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d|%s", legacyHostID(*host),
 		known(host.Namespaces.PID), known(host.Boot.ID)))
 	return hex.EncodeToString(sum[:16])
 }
@@ -248,16 +260,40 @@ func epochMilli(t time.Time) int64 { return max(0, t.UnixMilli()) }
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-func formatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
+// formatTime is t.UTC().Format(timeLayout).
+func formatTime(t time.Time) string {
+	t = t.UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		return t.Format(timeLayout)
+	}
+	hour, minute, second := t.Clock()
+	var b [len(timeLayout)]byte
+	copy(b[:], timeLayout)
+	digits := func(at, width, n int) {
+		for i := at + width - 1; i >= at; i-- {
+			b[i] = byte('0' + n%10)
+			n /= 10
+		}
+	}
+	digits(0, 4, year)
+	digits(5, 2, int(month))
+	digits(8, 2, day)
+	digits(11, 2, hour)
+	digits(14, 2, minute)
+	digits(17, 2, second)
+	digits(20, 3, t.Nanosecond()/int(time.Millisecond))
+	return string(b[:])
+}
 
 func ptr[T any](v T) *T { return &v }
 
 // nonZero leaves out what is not known, and what not every JSON reader would keep exactly.
-func nonZero(n uint64) *uint64 {
-	if n == 0 || n >= maxExact {
+func nonZero(n *uint64) *uint64 {
+	if *n == 0 || *n >= maxExact {
 		return nil
 	}
-	return &n
+	return n
 }
 
 func or0(n *uint64) uint64 {

@@ -17,25 +17,30 @@ import (
 // tenure is what a Lock and an Inherited have in common: the right to commit while the record
 // stands.
 type tenure struct {
-	p         *place
-	token     fence.Token
-	id        string
-	stands    func() (bool, error) // the record at S.lock is the one of this tenure
-	mayCommit func() error         // why not, without looking at the disk
-	lost      func(error)          // told once the loss is certain
+	p     *place
+	token fence.Token
+	lease string
+	by    owner
+}
+
+// owner is what a Lock and an Inherited differ in.
+type owner interface {
+	stands() (bool, error) // the record at S.lock is the one of this tenure
+	mayCommit() error      // why not, without looking at the disk
+	markLost(error)        // told once the loss is certain
 }
 
 // Token returns the fencing token of this tenure.
 func (t *tenure) Token() fence.Token { return t.token }
 
 // ID returns the public name of this tenure: Inspection.LockID.
-func (t *tenure) ID() string { return t.id }
+func (t *tenure) ID() string { return leaseID(t.lease) }
 
 // State returns the state path, resolved.
 func (t *tenure) State() string { return t.p.state() }
 
 func (t *tenure) describe() string {
-	return "lock " + t.id + " of " + t.p.state() + ", fence " + t.token.String()
+	return "lock " + t.ID() + " of " + t.p.state() + ", fence " + t.token.String()
 }
 
 func (t *tenure) fenced(op string, now fence.Token) error {
@@ -97,16 +102,16 @@ func (t *tenure) checkUnder(gate fence.Gate, op string) error {
 func (t *tenure) compare(op string, now fence.Token) error {
 	if now != t.token {
 		err := t.fenced(op, now)
-		t.lost(err)
+		t.by.markLost(err)
 		return err
 	}
-	stands, err := t.stands()
+	stands, err := t.by.stands()
 	if err != nil {
 		return t.p.failed(op, "look at the record", t.p.lockName(), err)
 	}
 	if !stands {
 		err := t.gone(op)
-		t.lost(err)
+		t.by.markLost(err)
 		return err
 	}
 	return nil
@@ -125,13 +130,13 @@ func (t *tenure) Commit(ctx context.Context, fn func() error) error {
 }
 
 func (t *tenure) commit(ctx context.Context, op string, dir vfs.Dir, fn func() error) error {
-	if err := t.mayCommit(); err != nil {
+	if err := t.by.mayCommit(); err != nil {
 		return during(op, err)
 	}
 	t.p.enter()
 	defer t.p.leave()
 	if err := t.commitUnderGate(ctx, op, fn); err != nil {
-		if ended := t.mayCommit(); errors.Is(ended, ErrReleased) && !errors.Is(err, ErrLost) {
+		if ended := t.by.mayCommit(); errors.Is(ended, ErrReleased) && !errors.Is(err, ErrLost) {
 			// Release was faster, and took away what this call would have used
 			return during(op, ended)
 		}
@@ -191,7 +196,7 @@ func (t *tenure) WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, e
 
 // write replaces the content of path, and keeps the old one as previous unless that is empty.
 func (t *tenure) write(path string, r io.Reader, perm fs.FileMode, previous string) (int64, error) {
-	if err := t.mayCommit(); err != nil {
+	if err := t.by.mayCommit(); err != nil {
 		return 0, during(opWrite, err)
 	}
 	w, err := t.newReplacement(path, perm)

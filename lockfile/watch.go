@@ -42,8 +42,9 @@ func (l *Lock) watch() {
 		l.p.in.Go(l.lookForLoss) // for what happened before
 		return
 	}
+	ctx := l.context()
 	l.p.in.Go(func() {
-		for l.p.in.Pause(l.ctx, watchPause/2+jitter(watchPause/2)) == nil {
+		for l.p.in.Pause(ctx, watchPause/2+jitter(watchPause/2)) == nil {
 			if errors.Is(l.Check(), ErrLost) {
 				return
 			}

@@ -6,6 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// namedFS is what a filesystem is called by what the kernel said of it.
+type namedFS struct {
+	magic uint32
+	id    [2]int32
+	is    Filesystem
+}
+
 // Filesystem implements System.
 func (s *linuxSystem) Filesystem(handle uintptr) Filesystem {
 	const source = "fstatfs()"
@@ -13,10 +20,16 @@ func (s *linuxSystem) Filesystem(handle uintptr) Filesystem {
 	if err != nil {
 		return Filesystem{Type: Unknown[string](source, err), ID: Unknown[string](source, err)}
 	}
-	name := linuxFilesystem(magic(st))
+	kind, id := magic(st), st.Fsid.Val
+	last := s.lastFS.Load()
+	if last != nil && last.magic == kind && last.id == id {
+		return last.is
+	}
+	name := linuxFilesystem(kind)
 	fs := Filesystem{Type: Known(name, source), Local: localFilesystem(name)}
-	if id := st.Fsid.Val; id[0] != 0 || id[1] != 0 {
+	if id[0] != 0 || id[1] != 0 {
 		fs.ID = Known(fmt.Sprintf("%08x%08x", uint32(id[0]), uint32(id[1])), source)
+		s.lastFS.Store(&namedFS{kind, id, fs})
 		return fs
 	}
 	var stat unix.Stat_t

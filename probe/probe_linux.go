@@ -16,6 +16,7 @@ type linuxSystem struct {
 	calls
 	oursOn  atomic.Pointer[mountKey] // the last /proc that turned out to be of this pid namespace
 	wholeOn atomic.Pointer[mountKey] // the last /proc that turned out to hide nothing
+	lastFS  atomic.Pointer[namedFS]  // the last filesystem that was asked about
 
 	mu      sync.Mutex // guards what follows
 	own     own
@@ -55,7 +56,7 @@ func (s *linuxSystem) Self() Process {
 	p.describeOr(st, err, ownStat)
 	switch ticks := s.own.ticks; {
 	case p.Start.Known:
-		s.own.ticks = Known(st.start, ownStat)
+		s.own.ticks, s.own.start = Known(st.start, ownStat), p.Start.Value
 	case ticks.Known: // /proc went away since an earlier call
 		p.Start = Known(Ticks(ticks.Value), ticks.Source)
 	}

@@ -16,6 +16,7 @@ type own struct {
 	pidfd  int          // one that is kept open; meaningful only with device
 	device uint64       // of pidfd; 0: none is kept open
 	ticks  Fact[uint64] // the start
+	start  Start        // ticks as text; "": not made yet
 
 	page []byte // its first byte is 1 in the process that made it, 0 in its forks; nil: none
 }
@@ -122,7 +123,10 @@ func (s *linuxSystem) standing() (Host, Process) {
 		Name:    Unknown[string](ownStat, errNotAsked),
 	}
 	if ticks := s.own.ticks; ticks.Known {
-		p.Start = Known(Ticks(ticks.Value), ticks.Source)
+		if s.own.start == "" {
+			s.own.start = Ticks(ticks.Value)
+		}
+		p.Start = Known(s.own.start, ticks.Source)
 		p.StartedAt = atTick(boot, err, ticks.Value)
 	} else {
 		p.Start = Unknown[Start](ticks.Source, ticks.Err)

@@ -14,7 +14,8 @@ import (
 const maxIO = 1 << 30
 
 type osFile struct {
-	path     string
+	dir      string // path of its directory
+	name     string
 	writable bool
 	flocked  atomic.Bool // holds its flock: testing it would give it up
 	first    Info        // what was seen when it was opened; zero: nothing
@@ -23,12 +24,21 @@ type osFile struct {
 
 func (f *osFile) opened() (Info, bool) { return f.first, f.first.Inode != 0 }
 
+// path is for errors.
+func (f *osFile) path() string { return join(f.dir, f.name) }
+
 func (f *osFile) Handle() uintptr { return f.fd.handle() }
-func (f *osFile) Close() error    { return pathError("close", f.path, f.fd.close()) }
+
+func (f *osFile) Close() error {
+	if err := f.fd.close(); err != nil {
+		return pathError("close", f.path(), err)
+	}
+	return nil
+}
 
 func (f *osFile) on(op string, fn func(fd int) error) error {
 	if err := f.fd.use(fn); err != nil {
-		return pathError(op, f.path, err)
+		return pathError(op, f.path(), err)
 	}
 	return nil
 }
@@ -41,7 +51,7 @@ func (f *osFile) ReadAt(p []byte, off int64) (n int, err error) {
 			return err
 		})
 		if err != nil {
-			return n, pathError("read", f.path, err)
+			return n, pathError("read", f.path(), err)
 		}
 		if m <= 0 {
 			return n, io.EOF
@@ -62,7 +72,7 @@ func (f *osFile) WriteAt(p []byte, off int64) (n int, err error) {
 			err = io.ErrShortWrite
 		}
 		if err != nil {
-			return n, pathError("write", f.path, err)
+			return n, pathError("write", f.path(), err)
 		}
 		n += m
 	}
@@ -80,19 +90,19 @@ func (f *osFile) Append(p []byte) (n int, err error) {
 			err = io.ErrShortWrite
 		}
 		if err != nil {
-			return n, pathError("append", f.path, err)
+			return n, pathError("append", f.path(), err)
 		}
 		n += m
 	}
 	return n, nil
 }
 
-func (f *osFile) Stat() (Info, error) {
+func (f *osFile) Stat() (i Info, err error) {
 	var st unix.Stat_t
-	if err := f.on("stat", func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
-		return Info{}, err
+	if err = f.on("stat", func(fd int) error { return unix.Fstat(fd, &st) }); err == nil {
+		i.set(&st)
 	}
-	return info(&st), nil
+	return i, err
 }
 
 func (f *osFile) Chmod(mode fs.FileMode) error {

@@ -16,7 +16,7 @@ func (f *osFile) Lock(kind LockKind) error {
 	switch kind {
 	case LockOFD:
 		if !f.writable { // the kernel says EBADF to that, which would pass for "no locks here"
-			return pathError(lockOp, f.path, errors.New("opened for reading only"))
+			return pathError(lockOp, f.path(), errors.New("opened for reading only"))
 		}
 		return f.on(lockOp, func(fd int) error { return lockError(ofdLock(fd)) })
 	case LockFlock:
@@ -28,7 +28,7 @@ func (f *osFile) Lock(kind LockKind) error {
 			return lockError(err)
 		})
 	}
-	return pathError(lockOp, f.path, errKind(kind))
+	return pathError(lockOp, f.path(), errKind(kind))
 }
 
 func (f *osFile) Unlock(kind LockKind) error {
@@ -45,7 +45,7 @@ func (f *osFile) Unlock(kind LockKind) error {
 			return lockError(err)
 		})
 	}
-	return pathError(op, f.path, errKind(kind))
+	return pathError(op, f.path(), errKind(kind))
 }
 
 func (f *osFile) Locked(kind LockKind) (locked bool, err error) {
@@ -75,7 +75,7 @@ func (f *osFile) Locked(kind LockKind) (locked bool, err error) {
 		})
 		return locked, err
 	}
-	return false, pathError(op, f.path, errKind(kind))
+	return false, pathError(op, f.path(), errKind(kind))
 }
 
 func (f *osFile) Alone() (is bool, err error) {

@@ -48,7 +48,7 @@ func syncUnreadable(dir int) error {
 }
 
 func (d *osDir) CreateUnnamed(mode fs.FileMode) (File, error) {
-	f := &osFile{path: join(d.path, "(unnamed)"), writable: true, fd: descriptor{fd: -1}}
+	f := &osFile{dir: d.path, name: "(unnamed)", writable: true, fd: descriptor{fd: -1}}
 	err := d.fd.use(func(fd int) error {
 		flags := unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC
 		n, err := unix.Openat(fd, ".", flags, uint32(mode.Perm()))
@@ -69,7 +69,7 @@ func (d *osDir) CreateUnnamed(mode fs.FileMode) (File, error) {
 		default:
 			return err
 		}
-		if f.first, err = setMode(n, mode); err != nil {
+		if err = f.first.setMode(n, mode); err != nil {
 			unix.Close(n)
 			return err
 		}
@@ -77,7 +77,7 @@ func (d *osDir) CreateUnnamed(mode fs.FileMode) (File, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, pathError("create", f.path, err)
+		return nil, pathError("create", f.path(), err)
 	}
 	return f, nil
 }
@@ -88,12 +88,15 @@ func (d *osDir) LinkUnnamed(file File, name string) error {
 		return linkError("link", "(unnamed)", join(d.path, name), fs.ErrInvalid)
 	}
 	if err := element(name); err != nil {
-		return linkError("link", f.path, join(d.path, name), err)
+		return linkError("link", f.path(), join(d.path, name), err)
 	}
 	err := f.fd.use(func(fd int) error {
 		return d.fd.use(func(dir int) error { return linkUnnamed(fd, dir, name) })
 	})
-	return linkError("link", f.path, join(d.path, name), err)
+	if err != nil {
+		return linkError("link", f.path(), join(d.path, name), err)
+	}
+	return nil
 }
 
 // linkUnnamed uses the descriptor itself, which works without /proc. Before Linux 6.10 that needs a

@@ -123,8 +123,8 @@ func (osFS) OpenDir(path string) (Dir, error) {
 
 type osDir struct {
 	path     string
-	pathOnly bool      // may be searched and written but not read
-	lazy     *lazyPath // nil: path is the real one
+	pathOnly bool // may be searched and written but not read
+	lazy     lazyPath
 	fd       descriptor
 }
 
@@ -161,7 +161,7 @@ func (d *osDir) on2(op, old, new string, fn func(fd int) error) error {
 func (d *osDir) Open(name string, access Access) (File, error) {
 	flags := [...]int{Read: unix.O_RDONLY, ReadWrite: unix.O_RDWR,
 		Append: unix.O_RDWR | unix.O_APPEND}[access]
-	f := &osFile{path: join(d.path, name), writable: access != Read, fd: descriptor{fd: -1}}
+	f := &osFile{dir: d.path, name: name, writable: access != Read, fd: descriptor{fd: -1}}
 	err := d.on("open", name, func(fd int) error {
 		// Opening a device can do something (rewind a tape, hang up a line), so look first. What
 		// comes in between is opened without blocking and refused below.
@@ -169,8 +169,8 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 		if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			return err
 		}
-		if mode := fileMode(uint32(st.Mode)); !mode.IsRegular() {
-			return notRegular(mode)
+		if st.Mode&unix.S_IFMT != unix.S_IFREG {
+			return notRegular(fileMode(uint32(st.Mode)))
 		}
 		flags := flags | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 		n, err := unix.Openat(fd, name, flags, 0)
@@ -181,12 +181,12 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 			unix.Close(n)
 			return err
 		}
-		if mode := fileMode(uint32(st.Mode)); !mode.IsRegular() {
+		if st.Mode&unix.S_IFMT != unix.S_IFREG {
 			unix.Close(n)
-			return notRegular(mode)
+			return notRegular(fileMode(uint32(st.Mode)))
 		}
 		f.fd.fd = n
-		f.first = info(&st)
+		f.first.set(&st)
 		return nil
 	})
 	if err != nil {
@@ -196,7 +196,7 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 }
 
 func (d *osDir) Pin(name string) (File, error) {
-	f := &osFile{path: join(d.path, name), fd: descriptor{fd: -1}}
+	f := &osFile{dir: d.path, name: name, fd: descriptor{fd: -1}}
 	err := d.on("pin", name, func(fd int) (err error) {
 		f.fd.fd, err = pin(fd, name)
 		return err
@@ -208,14 +208,14 @@ func (d *osDir) Pin(name string) (File, error) {
 }
 
 func (d *osDir) Create(name string, mode fs.FileMode) (File, error) {
-	f := &osFile{path: join(d.path, name), writable: true, fd: descriptor{fd: -1}}
+	f := &osFile{dir: d.path, name: name, writable: true, fd: descriptor{fd: -1}}
 	err := d.on("create", name, func(fd int) error {
 		flags := unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 		n, err := unix.Openat(fd, name, flags, uint32(mode.Perm()))
 		if err != nil {
 			return err
 		}
-		if f.first, err = setMode(n, mode); err != nil {
+		if err = f.first.setMode(n, mode); err != nil {
 			unix.Close(n)
 			unix.Unlinkat(fd, name, 0)
 			return err
@@ -230,18 +230,18 @@ func (d *osDir) Create(name string, mode fs.FileMode) (File, error) {
 }
 
 // setMode gives a file that was just created exactly the bits that were asked for, whatever the
-// umask and the default ACL of the directory made of them, and returns what it saw.
-func setMode(fd int, mode fs.FileMode) (Info, error) {
+// umask and the default ACL of the directory made of them, and becomes what it saw.
+func (i *Info) setMode(fd int, mode fs.FileMode) error {
 	var st unix.Stat_t
 	if err := retry(func() error { return unix.Fstat(fd, &st) }); err != nil {
-		return Info{}, err
+		return err
 	}
-	made := info(&st)
-	if made.Mode.Perm() == mode.Perm() {
-		return made, nil
+	i.set(&st)
+	if i.Mode.Perm() == mode.Perm() {
+		return nil
 	}
-	made.Mode = made.Mode&^fs.ModePerm | mode.Perm()
-	return made, retry(func() error { return unix.Fchmod(fd, uint32(mode.Perm())) })
+	i.Mode = i.Mode&^fs.ModePerm | mode.Perm()
+	return retry(func() error { return unix.Fchmod(fd, uint32(mode.Perm())) })
 }
 
 func (d *osDir) Link(old, new string) error {
@@ -279,23 +279,24 @@ func (d *osDir) TakeOut(name, _ string, _ func(File) (bool, error)) (bool, error
 	return false, pathError("take out", join(d.path, name), errors.ErrUnsupported)
 }
 
-func (d *osDir) Self() (Info, error) {
+func (d *osDir) Self() (i Info, err error) {
 	var st unix.Stat_t
 	if err := d.fd.use(func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
-		return Info{}, pathError("stat", d.path, err)
+		return i, pathError("stat", d.path, err)
 	}
-	return info(&st), nil
+	i.set(&st)
+	return i, nil
 }
 
-func (d *osDir) Stat(name string) (Info, error) {
+func (d *osDir) Stat(name string) (i Info, err error) {
 	var st unix.Stat_t
-	err := d.on("stat", name, func(fd int) error {
+	err = d.on("stat", name, func(fd int) error {
 		return unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	})
-	if err != nil {
-		return Info{}, err
+	if err == nil {
+		i.set(&st)
 	}
-	return info(&st), nil
+	return i, err
 }
 
 func (d *osDir) Names() ([]string, error) {
@@ -367,16 +368,14 @@ func fileMode(m uint32) fs.FileMode {
 	return mode
 }
 
-func info(st *unix.Stat_t) Info {
-	return Info{
-		Device: uint64(st.Dev),
-		Inode:  uint64(st.Ino),
-		Mode:   fileMode(uint32(st.Mode)),
-		Size:   st.Size,
-		Links:  uint64(st.Nlink),
-		UID:    int(st.Uid),
-		GID:    int(st.Gid),
-
-		ModTime: time.Unix(st.Mtim.Unix()),
-	}
+// set says what st does.
+func (i *Info) set(st *unix.Stat_t) {
+	i.Device = uint64(st.Dev)
+	i.Inode = uint64(st.Ino)
+	i.Mode = fileMode(uint32(st.Mode))
+	i.Size = st.Size
+	i.Links = uint64(st.Nlink)
+	i.UID = int(st.Uid)
+	i.GID = int(st.Gid)
+	i.ModTime = time.Unix(st.Mtim.Unix())
 }

@@ -37,20 +37,21 @@ func (osFS) openParent(path string) (Dir, string, bool) {
 		unix.Close(fd)
 		return nil, "", false
 	}
-	return &osDir{path: at, pathOnly: pathOnly, lazy: &lazyPath{}, fd: descriptor{fd: fd}}, base,
-		true
+	return &osDir{path: at, pathOnly: pathOnly, lazy: lazyPath{wanted: true},
+		fd: descriptor{fd: fd}}, base, true
 }
 
-// lazyPath is the real path of a directory that was opened by another spelling.
+// lazyPath is the real path of a directory that may have been opened by another spelling.
 type lazyPath struct {
-	once sync.Once
-	real string
+	wanted bool // false: the path by which it was opened is the real one
+	once   sync.Once
+	real   string
 }
 
 // Path resolves the path of a directory that openParent opened. Where the way to it has changed
 // since, so that it leads elsewhere, it says where the directory was found.
 func (d *osDir) Path() string {
-	if d.lazy == nil {
+	if !d.lazy.wanted {
 		return d.path
 	}
 	d.lazy.once.Do(func() {
@@ -64,7 +65,9 @@ func (d *osDir) Path() string {
 			return
 		}
 		self, err := d.Self()
-		if err != nil || self.SameFile(info(&st)) { // closed by now: there is nothing to compare
+		var there Info
+		there.set(&st)
+		if err != nil || self.SameFile(there) { // closed by now: there is nothing to compare
 			d.lazy.real = real
 		}
 	})
