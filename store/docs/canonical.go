@@ -12,6 +12,10 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
+// maxDepth is one level less than what jcs.Transform and encoding/json read: in its file a value
+// stands within an object.
+const maxDepth = 9999
+
 // Canonical returns a JSON value in the canonical form of RFC 8785: what stores keep and compare.
 // The error matches ErrValue for what is not JSON, and for what that form would change:
 //
@@ -20,8 +24,12 @@ import (
 //   - negative zero, which would become 0
 //   - members of one object with the same name, lone surrogates and invalid UTF-8
 //
+// and for arrays and objects nested deeper than 9999 levels.
+//
 // 1.0, 1e0 and 1 are one number, and become 1.
-func Canonical(value []byte) ([]byte, error) {
+func Canonical(value []byte) ([]byte, error) { return canonicalTo(maxDepth, value) }
+
+func canonicalTo(levels int, value []byte) ([]byte, error) {
 	if len(value) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", ErrValue)
 	}
@@ -31,6 +39,7 @@ func Canonical(value []byte) ([]byte, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
+	depth := 0
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -39,9 +48,16 @@ func Canonical(value []byte) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrValue, err)
 		}
-		if n, ok := token.(json.Number); ok {
-			if err := exact(n.String()); err != nil {
+		switch token := token.(type) {
+		case json.Number:
+			if err := exact(token.String()); err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrValue, err)
+			}
+		case json.Delim:
+			if token == ']' || token == '}' {
+				depth--
+			} else if depth++; depth > levels {
+				return nil, fmt.Errorf("%w: it is nested deeper than %d levels", ErrValue, levels)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func decodeDeleted(data []byte) (Version, error) {
 
 // decodeFields returns the version and all fields, which must be those and no others.
 func decodeFields(data []byte, more ...string) (Version, map[string]json.RawMessage, error) {
-	canonical, err := Canonical(data)
+	canonical, err := canonicalTo(maxDepth+1, data)
 	if err != nil {
 		return 0, nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}

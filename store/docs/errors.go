@@ -24,6 +24,9 @@ var (
 	ErrKey = errors.New("not a key")
 	// ErrValue is returned when the value is not JSON, or cannot be kept exactly.
 	ErrValue = errors.New("not a value that can be kept")
+	// ErrLastVersion is returned when the document is at MaxVersion, or was when it was deleted.
+	// Nothing was changed.
+	ErrLastVersion = errors.New("no version comes after the one that was reached")
 	// ErrContended is returned when a writer that lives kept the lock until the context ended.
 	// Nothing was changed. Trying again later helps.
 	ErrContended = refusal.ErrContended
@@ -114,7 +117,9 @@ func Explain(op, key, path, step string, err error) *Error {
 	case errors.Is(err, ErrKey):
 		e.Next = "use 1 to 120 of A-Z a-z 0-9 . _ -, and no key that differs in case only"
 	case errors.Is(err, ErrValue):
-		e.Next = "keep such a number or text as a string that every reader takes as it is"
+		e.Next = "give it JSON, and what JSON cannot hold exactly as a string"
+	case errors.Is(err, ErrLastVersion):
+		e.Next = "keep it under another key"
 	}
 	return e
 }
@@ -137,16 +142,20 @@ func begin(ctx context.Context, op, key, path string) error {
 
 // prepare checks what every compare-and-swap checks after begin, and returns the value in canonical
 // form.
-func prepare(key, path string, expected Version, value []byte) ([]byte, error) {
+func prepare(key, path string, value []byte) ([]byte, error) {
 	canonical, err := Canonical(value)
 	if err != nil {
 		return nil, Explain(opSwap, key, path, "check the value", err)
 	}
-	if expected >= MaxVersion {
-		err := fmt.Errorf("there is no version after %d", uint64(MaxVersion))
-		return nil, Explain(opSwap, key, path, "check the version", err)
-	}
 	return canonical, nil
+}
+
+// after returns the version of a write that comes after the one of version v.
+func after(v Version, key, path string) (Version, error) {
+	if v >= MaxVersion {
+		return Absent, Explain(opSwap, key, path, "count the version", ErrLastVersion)
+	}
+	return v + 1, nil
 }
 
 func conflict(op, key, path string, expected, current Version) error {

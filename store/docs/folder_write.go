@@ -25,19 +25,20 @@ func (f *Folder) CompareAndSwap(ctx context.Context, key string, expected Versio
 	if err := f.begin(ctx, opSwap, key); err != nil {
 		return Absent, err
 	}
-	canonical, err := prepare(key, path, expected, value)
+	canonical, err := prepare(key, path, value)
 	if err != nil {
 		return Absent, err
 	}
 	var next Version
 	err = f.change(ctx, opSwap, key, expected, func(lock *lockfile.Lock) error {
-		next = expected + 1
+		reached, err := expected, error(nil)
 		if expected == Absent {
-			deleted, err := f.deletedAt(opSwap, key)
-			if err != nil {
+			if reached, err = f.deletedAt(opSwap, key); err != nil {
 				return err
 			}
-			next = deleted + 1
+		}
+		if next, err = after(reached, key, path); err != nil {
+			return err
 		}
 		data := encode(next, canonical)
 		if int64(len(data)) > f.opts.MaxBytes {
@@ -119,9 +120,6 @@ func (f *Folder) deletedAt(op, key string) (Version, error) {
 		return Absent, Explain(op, key, path, "read how far it had come", refusal.Cause(err))
 	}
 	version, err := decodeDeleted(data)
-	if err == nil && version >= MaxVersion {
-		err = fmt.Errorf("there is no version after %d", uint64(MaxVersion))
-	}
 	if err != nil {
 		return Absent, Explain(op, key, path, "decode how far it had come", err)
 	}

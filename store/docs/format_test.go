@@ -49,12 +49,17 @@ func TestFilesOfPeers(t *testing.T) {
 		t.Errorf("List: %q, %v", keys, err)
 	}
 	// After the last version there is none.
-	if _, err := f.CompareAndSwap(always, "k2", docs.MaxVersion, []byte("1")); err == nil {
-		t.Error("a version above the largest was written")
+	_, err = f.CompareAndSwap(always, "k2", docs.MaxVersion, []byte("1"))
+	if !errors.Is(err, docs.ErrLastVersion) {
+		t.Errorf("a version above the largest: %v", err)
 	}
 	noError(t, f.Delete(always, "k2", docs.MaxVersion))
-	if _, err := f.CompareAndSwap(always, "k2", docs.Absent, []byte("1")); err == nil {
-		t.Error("a version that was used before was handed out again")
+	_, err = f.CompareAndSwap(always, "k2", docs.Absent, []byte("1"))
+	if !errors.Is(err, docs.ErrLastVersion) {
+		t.Errorf("a version that was used before: %v", err)
+	}
+	if e, ok := errors.AsType[*docs.Error](err); !ok || e.Next != "keep it under another key" {
+		t.Errorf("%v does not say what next", err)
 	}
 }
 

@@ -53,7 +53,7 @@ func (m *Memory) CompareAndSwap(ctx context.Context, key string, expected Versio
 	if err := begin(ctx, opSwap, key, ""); err != nil {
 		return Absent, err
 	}
-	canonical, err := prepare(key, "", expected, value)
+	canonical, err := prepare(key, "", value)
 	if err != nil {
 		return Absent, err
 	}
@@ -63,8 +63,12 @@ func (m *Memory) CompareAndSwap(ctx context.Context, key string, expected Versio
 	if current != expected {
 		return Absent, conflict(opSwap, key, "", expected, current)
 	}
-	m.put(Document{Key: key, Version: d.Version + 1, Value: canonical})
-	return d.Version + 1, nil
+	next, err := after(d.Version, key, "")
+	if err != nil {
+		return Absent, err
+	}
+	m.put(Document{Key: key, Version: next, Value: canonical})
+	return next, nil
 }
 
 // Delete is explained at Store.
@@ -81,7 +85,7 @@ func (m *Memory) Delete(ctx context.Context, key string, expected Version) error
 	if current == Absent {
 		return Explain(opDelete, key, "", "look it up", ErrMissing)
 	}
-	m.put(Document{Key: key, Version: d.Version + 1})
+	m.put(Document{Key: key, Version: min(d.Version+1, MaxVersion)})
 	return nil
 }
 

@@ -34,7 +34,8 @@ type Store interface {
 
 	// CompareAndSwap replaces a document whose version is expected, or creates one, with Absent. It
 	// returns the new version. A *ConflictError says which version is there instead; nothing was
-	// changed then, nor after any other error but ErrUnsure.
+	// changed then, nor after any other error but ErrUnsure. After MaxVersion there is no version:
+	// ErrLastVersion.
 	CompareAndSwap(ctx context.Context, key string, expected Version,
 		value json.RawMessage) (Version, error)
 

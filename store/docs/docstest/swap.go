@@ -99,7 +99,8 @@ func stale(s docs.Store, _ Options) error {
 			return err
 		}
 	}
-	for _, expected := range []docs.Version{0, 1, 2, 4, 5, 1 << 40} {
+	for _, expected := range []docs.Version{0, 1, 2, 4, 5, 1 << 40, docs.MaxVersion - 1,
+		docs.MaxVersion, docs.MaxVersion + 1, 1<<64 - 1} {
 		_, err := s.CompareAndSwap(always, "a", expected, json.RawMessage(`"late"`))
 		if err := conflicts(err, "CompareAndSwap", expected, 3); err != nil {
 			return err

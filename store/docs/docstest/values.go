@@ -50,8 +50,7 @@ func values(s docs.Store, _ Options) error {
 		version = v
 	}
 	long := `"` + strings.Repeat("0123456789abcdef", 1<<14) + `"`
-	deep := strings.Repeat("[", 500) + strings.Repeat("]", 500)
-	for _, value := range []string{long, deep} {
+	for _, value := range []string{long, nested(500), nested(9999)} {
 		v, err := put(s, "a", version, value)
 		if err != nil {
 			return err
@@ -62,6 +61,10 @@ func values(s docs.Store, _ Options) error {
 		version = v
 	}
 	return nil
+}
+
+func nested(levels int) string {
+	return strings.Repeat("[", levels) + strings.Repeat("]", levels)
 }
 
 // inexact cannot be kept as they are.
@@ -97,6 +100,7 @@ var inexact = []string{
 	"\"\xff\"",
 	"\"\xed\xa0\x80\"",
 	"\ufeff1",
+	nested(10_000),
 }
 
 func refusedValues(s docs.Store, _ Options) error {
@@ -107,18 +111,18 @@ func refusedValues(s docs.Store, _ Options) error {
 		_, err := s.CompareAndSwap(always, "a", 1, json.RawMessage(value))
 		if !errors.Is(err, docs.ErrValue) {
 			return fmt.Errorf(
-				"CompareAndSwap of %q returned %v, want %v",
+				"CompareAndSwap of %.80q returned %v, want %v",
 				value,
 				err,
 				docs.ErrValue,
 			)
 		}
 		if err := holds(s, "a", 1, `"old"`); err != nil {
-			return fmt.Errorf("after %q was refused: %w", value, err)
+			return fmt.Errorf("after %.80q was refused: %w", value, err)
 		}
 		_, err = s.CompareAndSwap(always, "b", docs.Absent, json.RawMessage(value))
 		if !errors.Is(err, docs.ErrValue) {
-			return fmt.Errorf("creating %q returned %v, want %v", value, err, docs.ErrValue)
+			return fmt.Errorf("creating %.80q returned %v, want %v", value, err, docs.ErrValue)
 		}
 	}
 	return absent(s, "b")

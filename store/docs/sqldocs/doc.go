@@ -20,7 +20,8 @@
 //
 // # What is not
 //
-// Programs that write the tables with statements of their own are not kept from anything.
+// Programs that write the tables with statements of their own are not kept from anything. What they
+// leave that is no document of ours is docs.ErrCorrupt, or no document where its key is none.
 //
 // Durability is the database's: see its settings. Watch looks again after every write of this
 // process, and at others' every Options.Poll.

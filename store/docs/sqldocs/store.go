@@ -72,7 +72,7 @@ var _ docs.Store = (*Store)(nil)
 // when done; db stays the caller's.
 func Open(ctx context.Context, db *sql.DB, state string, opts Options) (*Store, error) {
 	if err := opts.complete(); err != nil {
-		return nil, failed("open", "", state, "check the options", err)
+		return nil, refused(state, err)
 	}
 	lock, err := lockfile.Acquire(ctx, state, opts.Lock)
 	if err != nil {
@@ -89,7 +89,7 @@ func Open(ctx context.Context, db *sql.DB, state string, opts Options) (*Store, 
 // Reader returns a store that reads what others write, and takes no lock. The tables must exist.
 func Reader(db *sql.DB, opts Options) (*Store, error) {
 	if err := opts.complete(); err != nil {
-		return nil, failed("open", "", opts.Table, "check the options", err)
+		return nil, refused("", err)
 	}
 	return newStore(db, opts), nil
 }
@@ -112,6 +112,12 @@ func (s *Store) Token() fence.Token {
 		return 0
 	}
 	return s.lock.Token()
+}
+
+func refused(path string, err error) error {
+	e := docs.Explain("open", "", path, "check the options", err)
+	e.Next = "change the program"
+	return e
 }
 
 func failed(op, key, path, step string, err error) error {
@@ -151,7 +157,11 @@ func (s *Store) begin(ctx context.Context) error {
 	}
 	now, err := s.newest(ctx)
 	if err != nil {
-		return s.failed("open", "", "read the token", err)
+		e := docs.Explain("open", "", t, "read the token", err)
+		if errors.Is(err, docs.ErrCorrupt) {
+			e.Next = s.mendToken()
+		}
+		return e
 	}
 	if now != s.lock.Token() {
 		e := docs.Explain("open", "", t, "compare the token", fmt.Errorf(
@@ -167,9 +177,17 @@ func (s *Store) begin(ctx context.Context) error {
 // newest returns the largest token that the database has seen.
 func (s *Store) newest(ctx context.Context) (fence.Token, error) {
 	var now int64
-	err := s.db.QueryRowContext(ctx,
-		`SELECT token FROM `+s.opts.Table+`_fence WHERE id = 1`).Scan(&now)
+	found, err := s.one(ctx, `SELECT token FROM `+s.opts.Table+`_fence WHERE id = 1`, nil, &now)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: the table %s_fence has lost its row", docs.ErrCorrupt, s.opts.Table)
+	}
 	return fence.Token(now), err
+}
+
+// mendToken says what to do about a table that does not say the newest token.
+func (s *Store) mendToken() string {
+	return fmt.Sprintf("put into %[1]s_fence the row with id 1 and, as its token, the largest "+
+		"fence in %[1]s", s.opts.Table)
 }
 
 func (s *Store) exec(ctx context.Context, statement string, args ...any) (int64, error) {
@@ -205,7 +223,9 @@ func (s *Store) keys(ctx context.Context) (keys []string, err error) {
 		if err := rows.Scan(&key); err != nil {
 			return nil, err
 		}
-		keys = append(keys, key)
+		if docs.CheckKey(key) == nil { // else it is no document, and none of ours
+			keys = append(keys, key)
+		}
 	}
 	return keys, rows.Err()
 }

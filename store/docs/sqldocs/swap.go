@@ -13,7 +13,8 @@ import (
 
 // row is what is kept for a key. A deleted document has no value, and the version of its deletion.
 type row struct {
-	version  docs.Version // Absent: there is no row
+	found    bool // there is a row
+	version  docs.Version
 	value    sql.NullString
 	checksum string
 	fence    fence.Token
@@ -27,25 +28,50 @@ func (r row) current() docs.Version {
 	return r.version
 }
 
-// read returns the row of a key, as it stands there.
+// read returns the row of a key, as it stands there. A row that holds something else than its
+// columns are for is docs.ErrCorrupt.
 func (s *Store) read(ctx context.Context, key string) (r row, err error) {
 	var version, token int64
-	err = s.db.QueryRowContext(ctx, `SELECT version, value, checksum, fence FROM `+s.opts.Table+
-		` WHERE doc_key = ?`, key).Scan(&version, &r.value, &r.checksum, &token)
-	if errors.Is(err, sql.ErrNoRows) {
-		return row{}, nil
+	r.found, err = s.one(ctx, `SELECT version, value, checksum, fence FROM `+s.opts.Table+
+		` WHERE doc_key = ?`, []any{key}, &version, &r.value, &r.checksum, &token)
+	if err != nil || !r.found {
+		return row{}, err
 	}
 	r.version, r.fence = docs.Version(version), fence.Token(token)
-	return r, err
+	return r, nil
+}
+
+// one reads the one row of a query, if there is one. Values that do not fit are docs.ErrCorrupt:
+// some databases keep any value in any column.
+func (s *Store) one(ctx context.Context, query string, args []any, into ...any) (
+	found bool, err error) {
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return false, rows.Err()
+	}
+	if err := rows.Scan(into...); err != nil {
+		if ctx.Err() != nil || rows.Err() != nil {
+			return false, err
+		}
+		return false, fmt.Errorf("%w: %w", docs.ErrCorrupt, err)
+	}
+	return true, rows.Close()
 }
 
 // check returns what is damaged about a row.
 func (r row) check() error {
-	if r == (row{}) {
+	if !r.found {
 		return nil
 	}
 	if r.version == docs.Absent || r.version > docs.MaxVersion {
-		return fmt.Errorf("%w: version %d", docs.ErrCorrupt, uint64(r.version))
+		return fmt.Errorf("%w: version %d", docs.ErrCorrupt, int64(r.version))
+	}
+	if int64(r.fence) < 0 {
+		return fmt.Errorf("%w: fence %d", docs.ErrCorrupt, int64(r.fence))
 	}
 	var value []byte
 	if r.value.Valid {
@@ -141,19 +167,21 @@ func (s *Store) change(ctx context.Context, op, key string, expected docs.Versio
 	if value == nil && expected == docs.Absent {
 		return docs.Absent, s.failed(op, key, "read the row", docs.ErrMissing)
 	}
-	if old.version >= docs.MaxVersion {
-		return docs.Absent, s.failed(op, key, "check the version",
-			fmt.Errorf("there is no version after %d", uint64(docs.MaxVersion)))
+	next := min(old.version+1, docs.MaxVersion)
+	if value != nil && next == old.version {
+		return docs.Absent, s.failed(op, key, "count the version", docs.ErrLastVersion)
 	}
 	if s.lock == nil {
-		return docs.Absent, s.failed(op, key, "look at the lock", ErrReadOnly)
+		e := docs.Explain(op, key, s.opts.Table, "look at the lock", ErrReadOnly)
+		e.Next = "open the store with Open, which takes the lock"
+		return docs.Absent, e
 	}
 	if err := s.lock.Check(); err != nil {
 		return docs.Absent, s.failed(op, key, "look at the lock", err)
 	}
-	now := row{version: old.version + 1, fence: s.lock.Token(),
+	now := row{found: true, version: next, fence: s.lock.Token(),
 		value:    sql.NullString{String: string(value), Valid: value != nil},
-		checksum: docs.Checksum(old.version+1, value)}
+		checksum: docs.Checksum(next, value)}
 	if err := s.replace(ctx, op, key, old, now); err != nil {
 		return docs.Absent, err
 	}
@@ -170,7 +198,7 @@ func (s *Store) replace(ctx context.Context, op, key string, old, now row) error
 	t, token := s.opts.Table, int64(now.fence)
 	var n int64
 	var err error
-	if old == (row{}) {
+	if !old.found {
 		n, err = s.exec(ctx, `INSERT INTO `+t+` (doc_key, version, value, checksum, fence)
 			SELECT ?, ?, ?, ?, ? FROM `+t+`_fence WHERE id = 1 AND token <= ?`,
 			key, int64(now.version), now.value, now.checksum, token, token)
@@ -184,11 +212,11 @@ func (s *Store) replace(ctx context.Context, op, key string, old, now row) error
 	if err == nil && n == 1 {
 		return nil
 	}
-	return s.whyNot(ctx, op, key, now, err)
+	return s.whyNot(ctx, op, key, old, now, err)
 }
 
 // whyNot finds out what has become of a statement that failed or changed nothing.
-func (s *Store) whyNot(ctx context.Context, op, key string, now row, failure error) error {
+func (s *Store) whyNot(ctx context.Context, op, key string, old, now row, failure error) error {
 	const step = "write the row"
 	ctx = context.WithoutCancel(ctx)
 	is, err := s.read(ctx, key)
@@ -196,7 +224,11 @@ func (s *Store) whyNot(ctx context.Context, op, key string, now row, failure err
 	switch {
 	case err != nil || tokenErr != nil:
 		if failure == nil { // it compared, and changed nothing
-			return s.failed(op, key, step, errors.Join(err, tokenErr))
+			e := docs.Explain(op, key, s.opts.Table, step, errors.Join(err, tokenErr))
+			if err == nil {
+				e.Next = s.mendToken()
+			}
+			return e
 		}
 		return s.failed(op, key, step, fmt.Errorf("%w: %w", docs.ErrUnsure, failure))
 	case failure != nil && is == now:
@@ -208,5 +240,5 @@ func (s *Store) whyNot(ctx context.Context, op, key string, now row, failure err
 		return s.failed(op, key, step, failure)
 	}
 	return s.failed(op, key, step,
-		&docs.ConflictError{Key: key, Expected: now.version - 1, Current: is.current()})
+		&docs.ConflictError{Key: key, Expected: old.current(), Current: is.current()})
 }

@@ -3,6 +3,7 @@
 package refusal
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 
@@ -58,7 +59,7 @@ func Of(step string, err error) Refusal {
 			r.Err = kinded{ErrBusy, err}
 		}
 	} else if at, ok := errors.AsType[*lockfile.Error](err); ok {
-		r.Step, r.Next = at.Step, at.Next
+		r.Step, r.Next = cmp.Or(at.Step, step), at.Next
 		if at == err { // do not say everything twice
 			r.Err = at.Err
 		}
