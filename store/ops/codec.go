@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -142,14 +141,13 @@ func toJSON(v any) (json.RawMessage, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	if raw := bytes.TrimSpace(b.Bytes()); utf8.Valid(raw) {
-		return raw, nil
-	}
-	return nil, errors.New("not valid UTF-8")
+	raw := bytes.TrimSpace(b.Bytes())
+	return raw, unambiguous(raw)
 }
 
 // Digest returns the SHA-256 of v's JSON, as 64 hexadecimal digits. White space and the order of
-// the keys of an object do not matter; numbers are taken as they are written.
+// the keys of an object do not matter; numbers are taken as they are written. JSON that readers
+// take in different ways has none (ErrInvalid): a key twice in an object, text that is not Unicode.
 func Digest(v any) (string, error) {
 	raw, err := toJSON(v)
 	if err != nil {

@@ -176,6 +176,9 @@ func TestDigest(t *testing.T) {
 		{json.RawMessage(`12345678901234567890124`)},
 		{json.RawMessage(`[2,1]`)},
 		{json.RawMessage(`1.0`)}, {1},
+		{json.RawMessage(`{"a":{"a":1},"b":[{"a":1},{"a":1}],"c":"a"}`)},
+		{json.RawMessage(`"\ud83d\ude00\\ud800"`), "\U0001f600\\ud800"},
+		{json.RawMessage(`"\ufffd"`), "\ufffd"},
 	}
 	seen := map[string]int{}
 	for n, values := range same {
@@ -195,9 +198,15 @@ func TestDigest(t *testing.T) {
 			t.Fatalf("%s have %d digests", values, len(seen)-n)
 		}
 	}
-	for _, v := range []any{func() {}, json.RawMessage("{"), make(chan int)} {
+	bad := []any{func() {}, make(chan int)}
+	for _, text := range []string{"{", `{"a":1,"a":2}`, `[{"b":{"a":1,"\u0061":1}}]`,
+		`{"x":[],"x":[]}`, `"\ud800"`, `"\udc00"`, `"\ud800\ud800"`, `"\ud800\n"`, `{"\udfff":1}`,
+		`"\\\ud800"`, "\"\xff\""} {
+		bad = append(bad, json.RawMessage(text))
+	}
+	for _, v := range bad {
 		if _, err := Digest(v); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%T: %v", v, err)
+			t.Errorf("%T %s: %v", v, v, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -60,6 +61,9 @@ type RetryCapability struct {
 
 const retryContract = "same-key-same-request-takes-place-once"
 
+// utc is how a time is written. time.Parse also takes an hour of one digit, and a comma.
+var utc = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
+
 var retryKeys = []string{"v", "contract", "endpoint", "key", "digest", "issuedAt", "expiresAt"}
 
 // ParseRetryCapability reads the JSON form, strictly: every key once, none besides, nothing after
@@ -96,7 +100,7 @@ func ParseRetryCapability(data []byte) (RetryCapability, error) {
 		"expiresAt": &c.ExpiresAt} {
 		text, _ := fields[key].(string)
 		at, err := time.Parse(time.RFC3339, text)
-		if err != nil || !strings.HasSuffix(text, "Z") {
+		if err != nil || !utc.MatchString(text) {
 			return no("%q is not a time in UTC", key)
 		}
 		*into = at
@@ -202,5 +206,5 @@ func flatObject(data []byte) (map[string]any, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, errors.New("data after the object")
 	}
-	return fields, nil
+	return fields, pairedSurrogates(data)
 }

@@ -105,6 +105,10 @@ func TestRetryCapabilityStrict(t *testing.T) {
 		"expires before":    change(`07:00:00Z`, `05:00:00Z`),
 		"no such day":       change(`2026-11-30T07`, `2026-11-31T07`),
 		"byte order mark":   "\ufeff" + capability,
+		"half a character":  change(`"pay"`, `"pa\ud800"`),
+		"hour of one digit": change(`T06:00:00Z`, `T6:00:00Z`),
+		"fraction, comma":   change(`06:00:00Z`, `06:00:00,5Z`),
+		"blank for T":       change(`2026-11-30T06`, `2026-11-30 06`),
 	} {
 		c, err := ops.ParseRetryCapability([]byte(text))
 		if !errors.Is(err, ops.ErrCapability) || c != (ops.RetryCapability{}) {

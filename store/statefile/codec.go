@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // Codec turns values into the bytes of the file and back. What Encode returns must be readable by
@@ -16,7 +17,7 @@ type Codec[T any] interface {
 	Decode(data []byte) (T, error)
 }
 
-// JSON is the codec of Open: one JSON value and a line end.
+// JSON is the codec of Open: one JSON value in UTF-8 and a line end.
 type JSON[T any] struct {
 	// Indent is used for each level, for files that people edit. "" writes one line.
 	Indent string
@@ -39,8 +40,8 @@ func (c JSON[T]) Encode(value T) ([]byte, error) {
 // Decode implements Codec.
 func (c JSON[T]) Decode(data []byte) (T, error) {
 	var value T
-	if len(bytes.TrimSpace(data)) == 0 {
-		return value, errors.New("the file is empty")
+	if err := text(data); err != nil {
+		return value, err
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if c.Strict {
@@ -60,6 +61,27 @@ func (c JSON[T]) Decode(data []byte) (T, error) {
 	return value, nil
 }
 
+// text refuses what encoding/json would change without a word, or explain badly.
+func text(data []byte) error {
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return errors.New("the file is empty")
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		return errors.New("the file begins with a byte order mark: save it as UTF-8 without one")
+	}
+	for at := 0; at < len(data); {
+		r, n := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && n == 1 {
+			return fmt.Errorf("line %d: byte %#x is not UTF-8", lineOf(data, at), data[at])
+		}
+		at += n
+	}
+	return nil
+}
+
+// lineOf returns in which line the byte at that offset is.
+func lineOf(data []byte, at int) int { return 1 + bytes.Count(data[:at], []byte("\n")) }
+
 // located adds the line, for people who have edited the file, where the error says at which byte.
 func located(data []byte, err error) error {
 	var after int64
@@ -71,5 +93,5 @@ func located(data []byte, err error) error {
 	if after < 1 || after > int64(len(data)) {
 		return err
 	}
-	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:after], []byte("\n")), err)
+	return fmt.Errorf("line %d: %w", lineOf(data, int(after)), err)
 }

@@ -123,12 +123,15 @@ func TestDamageIsNeverKeptAsPrevious(t *testing.T) {
 func TestCorruptNamesTheLine(t *testing.T) {
 	f := newFile(t)
 	for text, want := range map[string]string{
-		"{\"n\": 1,\n\"twice\": 1,,}\n":         "line 2: ",
-		"{\"n\": 1,\n \"fill\": \"\"\n\"x\"":    "line 3: ",
-		"{\n\n\"n\": \"one\",\n\"twice\": 1}\n": "line 3: ",
-		"x":                                     "invalid character",
-		"\n":                                    "the file is empty",
-		"{\"n\": 1,\n\"twice\": 1":              "the file is cut short",
+		"{\"n\": 1,\n\"twice\": 1,,}\n":          "line 2: ",
+		"{\"n\": 1,\n \"fill\": \"\"\n\"x\"":     "line 3: ",
+		"{\n\n\"n\": \"one\",\n\"twice\": 1}\n":  "line 3: ",
+		"x":                                      "invalid character",
+		"\n":                                     "the file is empty",
+		"{\"n\": 1,\n\"twice\": 1":               "the file is cut short",
+		"{\"n\": 1,\n\"fill\": \"\xe9\"}":        "line 2: byte 0xe9 is not UTF-8",
+		"{\"n\": 1, \"fill\": \"\xed\xa0\x80\"}": "line 1: byte 0xed is not UTF-8",
+		"\ufeff{\"n\": 1}":                       "byte order mark",
 	} {
 		noError(t, os.WriteFile(f.Path(), []byte(text), 0o600))
 		_, err := f.Load()
