@@ -98,11 +98,7 @@ func aboutProcess(c Claim, seen Observation) processEvidence {
 		return b.with(Unknown, NothingRecorded, "no process is recorded")
 	}
 	boot := Evidence{Source: host.Boot.ID.Source, Recorded: id.Boot}
-	if host.Boot.ID.Known {
-		boot.Observed = host.Boot.ID.Value
-	} else {
-		boot.Err = host.Boot.ID.String()
-	}
+	boot.Observed = value(host.Boot.ID)
 	note := func(e Evidence, sentence string) {
 		e.Sentence = sentence
 		b.evidence = append(b.evidence, e)
@@ -112,6 +108,7 @@ func aboutProcess(c Claim, seen Observation) processEvidence {
 		note(boot, "the record names no genuine boot")
 		return b.with(Unknown, BootUnreadable, "the owner could not say under which boot it ran")
 	case !host.Boot.ID.Known:
+		boot.Err = unread(host.Boot.ID)
 		note(boot, "the boot id cannot be read here")
 		return b.with(Unknown, BootUnreadable, "this process cannot say under which boot it runs")
 	case id.Boot != host.Boot.ID.Value:
@@ -127,7 +124,7 @@ func aboutProcess(c Claim, seen Observation) processEvidence {
 	case samePIDNamespace(id, host):
 	case id.PIDNS == 0 || !host.Namespaces.PID.Known:
 		if !host.Namespaces.PID.Known {
-			ns.Err = host.Namespaces.PID.String()
+			ns.Err = unread(host.Namespaces.PID)
 		}
 		note(ns, "the pid namespace is not known on both sides")
 		return b.with(Unknown, NamespaceUnreadable, "which process has number "+
@@ -184,7 +181,11 @@ func (b processEvidence) aboutNumber(
 		if s := p.State; s.Known && (s.Value == "stopped" || s.Value == "traced") {
 			state = s.Value // stopped is not gone: it can be continued, and write
 		}
-		say("process " + pid + " is " + state)
+		if number.Err != "" && !p.State.Known {
+			say("process " + pid + " is running, and whether it is stopped cannot be read here")
+		} else {
+			say("process " + pid + " is " + state)
+		}
 		return b.with(Alive, ProcessRunning, who(id)+" is "+state)
 	case different:
 		say("process " + pid + named(value(p.Name)) + " is another process than the owner")
@@ -248,7 +249,7 @@ func sameStart(id Identity, host probe.Host, p probe.Process) (sameness, Reason,
 		e.Sentence = "the record does not say when its owner started"
 		return incomparable, StartUnreadable, e
 	case !p.Start.Known || !p.Start.Value.Valid():
-		e.Err = p.Start.String()
+		e.Err = unread(p.Start)
 		e.Sentence = "when the process started cannot be read here"
 		return incomparable, StartUnreadable, e
 	}

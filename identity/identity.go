@@ -99,6 +99,17 @@ func value[T any](f probe.Fact[T]) T {
 	return f.Value
 }
 
+// unread says why a fact could not be read, and where it was looked for.
+func unread[T any](f probe.Fact[T]) string {
+	switch {
+	case f.Err == nil:
+		return "not read"
+	case f.Source == "" || strings.Contains(f.Err.Error(), f.Source):
+		return f.Err.Error()
+	}
+	return f.Source + ": " + f.Err.Error()
+}
+
 // exact drops a number that JSON could not carry: that only takes away the evidence it would give.
 func exact(f probe.Fact[uint64]) uint64 {
 	if n := value(f); n < maxExact {
@@ -109,7 +120,10 @@ func exact(f probe.Fact[uint64]) uint64 {
 
 func program() string {
 	exe, err := os.Executable()
-	if err != nil {
+	if err != nil && len(os.Args) > 0 {
+		exe = os.Args[0] // Linux without /proc
+	}
+	if exe == "" {
 		return ""
 	}
 	return label(filepath.Base(exe))

@@ -212,8 +212,15 @@ func named(program string) string {
 	if program == "" {
 		return ""
 	}
+	if r := []rune(program); len(r) > maxNamed {
+		program = string(r[:maxNamed]) + "…"
+	}
 	return " (" + label(program) + ")"
 }
+
+// maxNamed is how many characters of a program's name are told: no name that this toolkit writes is
+// longer, and a record may hold any.
+const maxNamed = 64
 
 func orUnknown(s string) string {
 	if s == "" {

@@ -49,7 +49,7 @@ func decideLegacy(c Claim, seen Observation) Finding {
 			"or under another host name")
 	case !boot.Known:
 		note(Evidence{Sentence: "the start of the boot cannot be read here", Source: boot.Source,
-			Err: boot.String()})
+			Err: unread(boot)})
 		return finding(Unknown, BootUnreadable,
 			"this process cannot say when the machine was started")
 	}
@@ -93,7 +93,7 @@ func decideLegacy(c Claim, seen Observation) Finding {
 	}
 	if !p.StartedAt.Known {
 		note(Evidence{Sentence: "when process " + pid + " started cannot be read here",
-			Source: p.StartedAt.Source, Err: p.StartedAt.String()})
+			Source: p.StartedAt.Source, Err: unread(p.StartedAt)})
 		return finding(Unknown, StartUnreadable,
 			"whether process "+pid+" is the owner cannot be said")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 type flaw struct {
 	reason identity.Reason
 	detail error // nil where the reason says it all
+	newer  newerRecord
 }
 
 // torn reports whether the content may be what a crash left of a record being written.
@@ -45,7 +47,7 @@ func decode(content []byte) (*record, *flaw) {
 		return nil, classify(content, err)
 	}
 	if err := r.validate(); err != nil {
-		return nil, &flaw{identity.RecordDamaged, err}
+		return nil, &flaw{reason: identity.RecordDamaged, detail: err}
 	}
 	return r, nil
 }
@@ -63,24 +65,25 @@ func classify(content []byte, err error) *flaw {
 	case isCutShort(content):
 		return &flaw{reason: identity.RecordCutShort}
 	case errors.Is(err, strictjson.ErrNotObject):
-		return &flaw{identity.RecordForeign, err}
+		return &flaw{reason: identity.RecordForeign, detail: err}
 	}
 	var version struct {
 		V any `json:"v"`
 	}
 	if e := strictjson.Unmarshal(content, &version); e != nil {
-		return &flaw{identity.RecordDamaged, e}
+		return &flaw{reason: identity.RecordDamaged, detail: e}
 	}
 	switch v, number := version.V.(float64); {
 	case version.V == nil:
-		return &flaw{identity.RecordForeign, errors.New("it has no version")}
-	case !number || v != float64(int64(v)):
-		return &flaw{identity.RecordDamaged, fmt.Errorf("its version is %v", version.V)}
+		return &flaw{reason: identity.RecordForeign, detail: errors.New("it has no version")}
+	case !number || v != math.Trunc(v):
+		return &flaw{reason: identity.RecordDamaged,
+			detail: fmt.Errorf("its version is %v", version.V)}
 	case v != recordVersion:
 		return &flaw{identity.RecordNewer,
-			fmt.Errorf("its version is %v, known is %d", v, recordVersion)}
+			fmt.Errorf("its version is %.0f, known is %d", v, recordVersion), readNewer(content)}
 	}
-	return &flaw{identity.RecordDamaged, err}
+	return &flaw{reason: identity.RecordDamaged, detail: err}
 }
 
 // isLeaseV1 recognizes the older format: 48 hex digits and nothing else.

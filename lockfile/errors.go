@@ -217,6 +217,12 @@ func advice(err error, path string) string {
 	if errors.Is(err, vfs.ErrNotRegular) {
 		return "look at what stands there, and move it away"
 	}
+	if errors.Is(err, fence.ErrTooLarge) {
+		state := strings.TrimSuffix(path, fenceSuffix)
+		return "no number is left; if you are sure that nothing uses " + shell.Raw.Quote(state) +
+			", move its lock, fence and logs away: " + shell.Raw.List(state+lockSuffix,
+			state+fenceSuffix, state+logSuffix, state+oldLogSuffix)
+	}
 	if isErrno(err, errManyFiles, errAllFiles) {
 		return shell.Raw.Files()
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/probe"
 )
@@ -51,20 +52,21 @@ func (o *Owner) Description() string {
 		return ""
 	}
 	var b strings.Builder
+	program, label := shell.Shortened(o.Program, maxLabelled), shell.Shortened(o.Label, maxLabel)
 	fmt.Fprintf(&b, "process %d", o.PID)
 	switch {
 	case o.Program != "" && o.Label != "":
-		fmt.Fprintf(&b, " (%s, %q)", o.Program, o.Label)
+		fmt.Fprintf(&b, " (%s, %q)", program, label)
 	case o.Program != "":
-		fmt.Fprintf(&b, " (%s)", o.Program)
+		fmt.Fprintf(&b, " (%s)", program)
 	case o.Label != "":
-		fmt.Fprintf(&b, " (%q)", o.Label)
+		fmt.Fprintf(&b, " (%q)", label)
 	}
 	if o.PIDNamespace != 0 {
 		fmt.Fprintf(&b, ", pid namespace %d", o.PIDNamespace)
 	}
 	if o.Host != "" {
-		fmt.Fprintf(&b, ", on %s", o.Host)
+		fmt.Fprintf(&b, ", on %s", shell.Shortened(o.Host, maxLabelled))
 	}
 	if !o.Since.IsZero() {
 		fmt.Fprintf(&b, ", since %s", o.Since.Local().Format(time.DateTime))
@@ -74,22 +76,45 @@ func (o *Owner) Description() string {
 
 // Fence is the two numbers that must agree while a lock is held.
 type Fence struct {
-	Counter fence.Token `json:"counter"`         // in S.fence, 0 when there is no such file
+	// Counter is in S.fence, or what it will begin with where there is no such file.
+	Counter fence.Token `json:"counter"`
 	Record  fence.Token `json:"record"`          // in the record, 0 when there is none
 	Err     string      `json:"error,omitempty"` // why the counter could not be read
+	// Unread: there is a record, and its number could not be read. Record is 0, and says nothing.
+	Unread bool `json:"-"`
 }
 
-// MarshalJSON writes null for a counter that could not be read: it is not 0.
+// MarshalJSON writes null for a number that could not be read: it is not 0.
 func (f Fence) MarshalJSON() ([]byte, error) {
 	wire := struct {
 		Counter *fence.Token `json:"counter"`
-		Record  fence.Token  `json:"record"`
+		Record  *fence.Token `json:"record"`
 		Err     string       `json:"error,omitempty"`
-	}{&f.Counter, f.Record, f.Err}
+	}{&f.Counter, &f.Record, f.Err}
 	if f.Err != "" {
 		wire.Counter = nil
 	}
+	if f.Unread {
+		wire.Record = nil
+	}
 	return json.Marshal(wire)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (f *Fence) UnmarshalJSON(data []byte) error {
+	var wire struct {
+		Counter fence.Token  `json:"counter"`
+		Record  *fence.Token `json:"record"`
+		Err     string       `json:"error"`
+	}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	*f = Fence{Counter: wire.Counter, Err: wire.Err, Unread: wire.Record == nil}
+	if wire.Record != nil {
+		f.Record = *wire.Record
+	}
+	return nil
 }
 
 // Inspection is everything that can be said about a lock without touching it.
@@ -97,7 +122,9 @@ type Inspection struct {
 	State string `json:"state"` // the state path, as resolved
 	Lock  string `json:"lock"`  // the path of the record
 	identity.Finding
-	Owner  *Owner `json:"owner"`  // nil when there is no record, or it names none
+	// Owner is nil when there is no record, or it names none. Of a newer format it is what the
+	// record says in the words of this one.
+	Owner  *Owner `json:"owner"`
 	LockID string `json:"lockID"` // names this tenure, for Break; "" when free
 	// record-v2, record-v2-legacy, lease-v1, newer, torn, foreign, …; "" when free
 	Format     string    `json:"format"`
@@ -174,11 +201,16 @@ func (p *place) inspection(s sighting) Inspection {
 	case !errors.Is(err, fs.ErrNotExist):
 		in.Fence.Err = err.Error()
 	}
-	if s.record != nil {
+	switch {
+	case s.record != nil:
 		in.Fence.Record = fence.Token(*s.record.Fence)
 		if p.in.isOwner(s.record.Owner) {
 			in.Notes = append(in.Notes, "this process holds the lock itself")
 		}
+	case s.flaw != nil && s.flaw.newer.fence != nil:
+		in.Fence.Record = *s.flaw.newer.fence
+	default:
+		in.Fence.Unread = !s.free()
 	}
 	if note := in.fenceNote(); note != "" {
 		in.Notes = append(in.Notes, note)
@@ -190,7 +222,8 @@ func (p *place) inspection(s sighting) Inspection {
 // fenceNote says what is odd about the two numbers.
 func (in *Inspection) fenceNote() string {
 	switch {
-	case in.Owner == nil || in.Fence.Err != "" || in.Fence.Counter == in.Fence.Record:
+	case in.Owner == nil, in.Format == formatNewer, in.Fence.Err != "",
+		in.Fence.Counter == in.Fence.Record:
 		return ""
 	case in.Fence.Counter > in.Fence.Record:
 		return "the counter is above the record: the owner was overtaken, " +
@@ -203,6 +236,9 @@ func (in *Inspection) fenceNote() string {
 
 func ownerOf(s *sighting) *Owner {
 	r := s.record
+	if r == nil && s.flaw != nil {
+		return s.flaw.newer.owner
+	}
 	if r == nil {
 		return nil
 	}
@@ -227,6 +263,9 @@ func ownerOf(s *sighting) *Owner {
 	}
 	return o
 }
+
+// formatNewer is the format of a record of another version than this one.
+const formatNewer = "newer"
 
 // format names the form of what stands at the lock's path.
 func (s *sighting) format() string {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strconv"
 
+	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/probe"
@@ -30,6 +31,18 @@ type sighting struct {
 }
 
 func (s *sighting) free() bool { return s.lockID == "" }
+
+// fence is the number in the record, 0 when there is none that could be read. Of a newer format the
+// last number of all is not believed: nothing could come after it, not even what a person breaks.
+func (s *sighting) fence() fence.Token {
+	switch {
+	case s.record != nil:
+		return fence.Token(*s.record.Fence)
+	case s.flaw != nil && s.flaw.newer.fence != nil && *s.flaw.newer.fence < fence.Max:
+		return *s.flaw.newer.fence
+	}
+	return 0
+}
 
 // maxLooks bounds how often a record is looked at that was replaced meanwhile, or whose handle went
 // stale on a network filesystem.
@@ -78,7 +91,7 @@ func (p *place) read() (sighting, error) {
 	}
 	s.info = info
 	unusable := func(reason identity.Reason, detail error) (sighting, error) {
-		s.flaw, s.lockID = &flaw{reason, detail}, contentID(nil, s.info)
+		s.flaw, s.lockID = &flaw{reason: reason, detail: detail}, contentID(nil, s.info)
 		return s, nil
 	}
 	if !info.Mode.IsRegular() {

@@ -62,7 +62,7 @@ func openPlace(op, path string, opts Options) (*place, error) {
 	dirname, base, err := opts.fileSystem().Resolve(path)
 	if err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "resolve the path", Err: err,
-			Next: advice(err, path)}
+			Next: placeAdvice(op, err, path)}
 	}
 	return openPlaceAt(op, path, dirname, base, opts)
 }
@@ -75,9 +75,19 @@ func openPlaceAt(op, path, dirname, base string, opts Options) (*place, error) {
 	dir, err := opts.fileSystem().OpenDir(dirname)
 	if err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "open the directory", Err: err,
-			Next: advice(err, dirname)}
+			Next: placeAdvice(op, err, dirname)}
 	}
 	return newPlace(dir, base, opts), nil
+}
+
+// placeAdvice is advice for a path whose directory cannot be opened: who only looks for a lock has
+// mistaken the path.
+func placeAdvice(op string, err error, path string) string {
+	switch kind := KindOf(err); {
+	case kind != KindNotFound, op == "acquire", op == opWrite, op == "capabilities":
+		return advice(err, path)
+	}
+	return "check the path: there is no such directory"
 }
 
 // checkName refuses names of states that leave no room for the names beside them.
@@ -237,8 +247,8 @@ func (p *place) fenceFloor() (fence.Token, error) {
 	if err != nil {
 		return 0, err
 	}
-	if s, err := p.read(); err == nil && s.record != nil {
-		floor = max(floor, fence.Token(*s.record.Fence))
+	if s, err := p.read(); err == nil {
+		floor = max(floor, s.fence())
 	}
 	return floor, nil
 }

@@ -221,7 +221,10 @@ func recordHostID(host *probe.Host) string {
 // programName is what this process calls itself in records.
 var programName = sync.OnceValue(func() string {
 	exe, err := os.Executable()
-	if err != nil {
+	if err != nil && len(os.Args) > 0 {
+		exe = os.Args[0] // Linux without /proc
+	}
+	if exe == "" {
 		return ""
 	}
 	return labelled(filepath.Base(exe))

@@ -100,10 +100,7 @@ func (p *place) nextToken(gate fence.Gate, op string, s sighting) (fence.Token, 
 	if err != nil {
 		return 0, p.failed(op, "read the recovery log", p.logName(), err)
 	}
-	token := max(current, logged)
-	if s.record != nil {
-		token = max(token, fence.Token(*s.record.Fence))
-	}
+	token := max(current, logged, s.fence())
 	if token++; token > fence.Max {
 		return 0, p.failed(op, "choose the next fence number", p.fenceName(), fence.ErrTooLarge)
 	}

@@ -143,3 +143,13 @@ func visible(r rune) string {
 		return fmt.Sprintf(`\U%08x`, r)
 	}
 }
+
+// Shortened cuts s after n characters, and says so with "…": text from a file may be of any length.
+func Shortened(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -127,3 +127,18 @@ func TestCommandsQuotePaths(t *testing.T) {
 		}
 	}
 }
+
+func TestShortened(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"", 0, ""}, {"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"a", 0, "…"},
+		{"äöü", 3, "äöü"}, {"äöüß", 3, "äöü…"}, {"\xff\xfe\xfd", 2, "\xff\xfe…"},
+	} {
+		if got := shell.Shortened(c.s, c.n); got != c.want {
+			t.Errorf("%q, %d: %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+}

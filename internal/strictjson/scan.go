@@ -94,7 +94,7 @@ func (s *scanner) object(known *keys, depth int) error {
 			return err
 		}
 		if seen.has(key) {
-			return fmt.Errorf("key %q twice", key)
+			return fmt.Errorf("key %q twice (whatever its case)", key)
 		}
 		inner, err := known.find(key)
 		if err != nil {

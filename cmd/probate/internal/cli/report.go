@@ -105,17 +105,16 @@ func evidenceLines(evidence []identity.Evidence) []string {
 }
 
 func fenceLine(in lockfile.Inspection) string {
+	var said []string
+	if in.Verdict != identity.Free && !in.Fence.Unread {
+		said = append(said, fmt.Sprintf("%d in the record", in.Fence.Record))
+	}
 	if in.Fence.Err != "" {
-		return fmt.Sprintf(
-			"%d in the record, the counter cannot be read: %s",
-			in.Fence.Record,
-			in.Fence.Err,
-		)
+		said = append(said, "the counter cannot be read: "+in.Fence.Err)
+	} else {
+		said = append(said, fmt.Sprintf("%d on the counter", in.Fence.Counter))
 	}
-	if in.Verdict == identity.Free {
-		return fmt.Sprintf("%d on the counter", in.Fence.Counter)
-	}
-	return fmt.Sprintf("%d in the record, %d on the counter", in.Fence.Record, in.Fence.Counter)
+	return strings.Join(said, ", ")
 }
 
 // nextSteps is the one thing to do next, with a command that can be pasted: Inspection.Next, with
@@ -138,13 +137,6 @@ func brief(o *lockfile.Owner) string {
 	if o == nil || o.PID == 0 {
 		return ""
 	}
-	switch {
-	case o.Program != "" && o.Label != "":
-		return fmt.Sprintf("process %d (%s, %q)", o.PID, o.Program, o.Label)
-	case o.Program != "":
-		return fmt.Sprintf("process %d (%s)", o.PID, o.Program)
-	case o.Label != "":
-		return fmt.Sprintf("process %d (%q)", o.PID, o.Label)
-	}
-	return fmt.Sprintf("process %d", o.PID)
+	short := lockfile.Owner{PID: o.PID, Program: o.Program, Label: o.Label}
+	return short.Description()
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 	"unicode"
@@ -20,7 +21,7 @@ import (
 type runFlags struct {
 	waiting
 	label          string
-	conflictCode   int
+	conflictCode   conflictCode // 0: none was given
 	dieWithWrapper bool
 	onLost         string
 }
@@ -83,12 +84,7 @@ there is only a message, and 13 or 14 in place of 0.`,
 		"",
 		"text for people who look at the lock, at most 200 characters",
 	)
-	fl.IntVar(
-		&f.conflictCode,
-		"conflict-code",
-		0,
-		"exit with this code (1 to 255) in place of 10 and 12",
-	)
+	fl.Var(&f.conflictCode, "conflict-code", "exit with this code (1 to 255) in place of 10 and 12")
 	fl.BoolVar(&f.dieWithWrapper, "die-with-wrapper", false, "kill CMD when this process dies")
 	fl.StringVar(
 		&f.onLost,
@@ -108,11 +104,6 @@ there is only a message, and 13 or 14 in place of 0.`,
 				what: fmt.Sprintf("--on-lost %q must be term or warn", f.onLost),
 				verb: "run",
 			}
-		case fl.Changed("conflict-code") && (f.conflictCode < 1 || f.conflictCode > 255):
-			return &usageError{
-				what: fmt.Sprintf("--conflict-code %d must be 1 to 255", f.conflictCode),
-				verb: "run",
-			}
 		case f.dieWithWrapper && !canDieWithWrapper:
 			return &usageError{
 				what: "--die-with-wrapper is not available on this system",
@@ -125,11 +116,25 @@ there is only a message, and 13 or 14 in place of 0.`,
 		err := a.run(ctx, f, args[0], commandOf(args))
 		if r, ok := errors.AsType[*refusal](err); ok && f.conflictCode != 0 &&
 			(r.code == exitHeld || r.code == exitUnknown) {
-			return &codeError{code: f.conflictCode, err: err}
+			return &codeError{code: int(f.conflictCode), err: err}
 		}
 		return err
 	})
 	return cmd
+}
+
+// conflictCode reads a code that a process can exit with, other than that for success.
+type conflictCode int
+
+func (c *conflictCode) String() string { return "" }
+func (c *conflictCode) Type() string   { return "N" }
+func (c *conflictCode) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err != nil || n == 0 {
+		return errors.New("it must be 1 to 255")
+	}
+	*c = conflictCode(n)
+	return nil
 }
 
 // commandOf is what follows STATE, without the dashes that may stand between.

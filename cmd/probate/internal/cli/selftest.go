@@ -162,10 +162,7 @@ func (t *trial) steps(show func(step)) (failed []string) {
 func (t *trial) machine() (step, error) {
 	h := probe.Real().Host()
 	said := func(name string, known bool, yes, no string) string {
-		if known {
-			return name + " " + yes
-		}
-		return name + " " + no
+		return name + " " + choose(known, yes, no)
 	}
 	system := h.OS
 	if h.Kernel.Known {
@@ -179,7 +176,7 @@ func (t *trial) machine() (step, error) {
 			said(
 				"pid namespace",
 				initial.Known,
-				said("", initial.Value, "initial", "nested"),
+				choose(initial.Value, "initial", "nested"),
 				"unknown",
 			),
 			said("/proc", h.ProcFS.Known, "trustworthy", "not trustworthy"),
@@ -189,18 +186,19 @@ func (t *trial) machine() (step, error) {
 	return step{Status: stepInfo, Seen: strings.Join(parts, ", ")}, nil
 }
 
+func choose(yes bool, a, b string) string {
+	if yes {
+		return a
+	}
+	return b
+}
+
 func (t *trial) filesystem() (step, error) {
 	c, err := lockfile.CapabilitiesOf(t.dir, lockfile.Options{})
 	if err != nil {
 		return step{}, err
 	}
 	t.caps = c
-	choose := func(yes bool, a, b string) string {
-		if yes {
-			return a
-		}
-		return b
-	}
 	seen := strings.Join([]string{
 		c.Filesystem + ", " + choose(c.Local, "local", "not known to be local"),
 		choose(c.OneStep, "publishes", "does not publish") + " in one step (" + c.Publish + ")",
