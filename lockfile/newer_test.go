@@ -12,8 +12,8 @@ import (
 	"github.com/probate-dev/probate/lockfile"
 )
 
-// A record of another version is shown to people as far as its words are those of this one, is never
-// judged by them, and its secret stays one.
+// A record of another version is shown to people as far as its words are those of this one, is
+// never judged by them, and its secret stays one.
 func TestNewerRecordIsShown(t *testing.T) {
 	const lease = "0123456789abcdef0123456789abcdef0123456789abcdef"
 	since := time.Date(2031, 5, 6, 7, 8, 9, 10e6, time.UTC)

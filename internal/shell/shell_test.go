@@ -137,7 +137,7 @@ func TestShortened(t *testing.T) {
 		{"", 0, ""}, {"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"a", 0, "…"},
 		{"äöü", 3, "äöü"}, {"äöüß", 3, "äöü…"}, {"\xff\xfe\xfd", 2, "\xff\xfe…"},
 	} {
-		if got := shell.Shortened(c.s, c.n); got != c.want {
+		if got := Shortened(c.s, c.n); got != c.want {
 			t.Errorf("%q, %d: %q, want %q", c.s, c.n, got, c.want)
 		}
 	}
