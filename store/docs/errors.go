@@ -84,7 +84,7 @@ func (e *Error) Error() string {
 		b.WriteString(" in " + e.Path)
 	}
 	fmt.Fprintf(&b, ": %s: %v", e.Step, e.Err)
-	if e.Next != "" {
+	if e.Next != "" && !strings.Contains(b.String(), e.Next) { // else the cause says it
 		b.WriteString(" (next: " + e.Next + ")")
 	}
 	return b.String()

@@ -27,7 +27,9 @@ const (
 type FolderOptions struct {
 	// Lock is how locks are taken: their label, hooks, logger, durability and limits.
 	Lock lockfile.Options
-	// Mode is the permission of new files, 0600 when zero. One that exists keeps its own.
+	// Mode is the permission of new files, 0600 when zero. One that exists keeps its own, and its
+	// owner where this process may give files away. Users who share a folder need it in Mode and in
+	// Lock.Mode: 0660 for a group.
 	Mode fs.FileMode
 	// MaxBytes is how large a file may be to be read and written, 64 MiB when zero.
 	MaxBytes int64

@@ -68,7 +68,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "operation %.80q: ", e.ID)
 	}
 	fmt.Fprintf(&b, "%s: %s: %v", e.Step, e.Path, e.Err)
-	if e.Next != "" {
+	if e.Next != "" && !strings.Contains(b.String(), e.Next) { // else the cause says it
 		fmt.Fprintf(&b, "; %s", e.Next)
 	}
 	return b.String()
@@ -114,8 +114,11 @@ func advice(err error) string {
 	case errors.Is(err, lockfile.ErrLost):
 		return "read the operation again: another writer has gone on"
 	}
-	if _, busy := errors.AsType[*lockfile.BusyError](err); busy {
-		return "" // it says so itself
+	if busy, ok := errors.AsType[*lockfile.BusyError](err); ok {
+		return busy.Next
+	}
+	if at, ok := errors.AsType[*lockfile.Error](err); ok && at.Next != "" {
+		return at.Next
 	}
 	switch lockfile.KindOf(err) {
 	case lockfile.KindNoSpace:

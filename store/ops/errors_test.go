@@ -1,11 +1,14 @@
 package ops_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/store/ops"
 	"github.com/probate-dev/probate/store/ops/opstest"
 )
@@ -72,6 +75,21 @@ func TestErrors(t *testing.T) {
 			_, err := s.CompareAndSwap(ctx, "r", op.Revision, ops.Change{Data: func() {}})
 			return err
 		}, ops.ErrInvalid, ""},
+		"locked": {func() error {
+			lock, err := lockfile.TryAcquire(s.LockState(), lockfile.Options{})
+			noError(t, err)
+			defer lock.Release()
+			short, end := context.WithTimeout(ctx, 20*time.Millisecond)
+			defer end()
+			_, _, err = s.Begin(short, ops.Request{ID: "x", Environment: "x"})
+			return err
+		}, lockfile.ErrBusy, ""},
+		"ended": {func() error {
+			ended, end := context.WithCancel(ctx)
+			end()
+			_, _, err := s.Begin(ended, ops.Request{ID: "x", Environment: "x"})
+			return err
+		}, context.Canceled, ""},
 		"phases": {func() error {
 			_, err := ops.Open(dir, ops.Phases{}, ops.Options{})
 			return err
@@ -80,7 +98,7 @@ func TestErrors(t *testing.T) {
 		err := c.try()
 		e, ok := errors.AsType[*ops.Error](err)
 		if !ok || !errors.Is(err, c.want) || e.Op == "" || e.Step == "" || e.Next == "" ||
-			!strings.HasPrefix(e.Path, dir) || !strings.Contains(err.Error(), e.Next) {
+			!strings.HasPrefix(e.Path, dir) || strings.Count(err.Error(), e.Next) != 1 {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}

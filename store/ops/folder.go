@@ -114,12 +114,20 @@ func (f *Folder) locked(ctx context.Context, op string, fn func(w *writer) error
 		return err
 	}
 	defer v.close()
+	const more = "nothing was changed: try again, with more time"
+	if ctx.Err() != nil {
+		e := v.failed("begin", ".", "", context.Cause(ctx))
+		e.Next = more
+		return e
+	}
 	done, err := turn.Take(ctx, f.line())
 	if errors.Is(err, turn.ErrReentrant) {
 		return v.failed("lock the folder", lockState, "", err)
 	}
 	if err != nil {
-		return v.failed("wait for other goroutines", lockState, "", err)
+		e := v.failed("wait for other goroutines", lockState, "", err)
+		e.Next = more
+		return e
 	}
 	defer done()
 	lock, err := lockfile.Acquire(ctx, f.LockState(), f.opts.Lock)

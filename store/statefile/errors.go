@@ -47,7 +47,7 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s: %v", e.Op, e.Path, e.Step, e.Err)
-	if e.Next != "" {
+	if e.Next != "" && !strings.Contains(b.String(), e.Next) { // else the cause says it
 		b.WriteString(" (next: " + e.Next + ")")
 	}
 	return b.String()

@@ -23,7 +23,9 @@ const (
 type Options struct {
 	// Lock is how the lock is taken: its label, hooks, logger, durability and limits.
 	Lock lockfile.Options
-	// Mode is the permission of a new file, 0600 when zero. One that exists keeps its own.
+	// Mode is the permission of a new file, 0600 when zero. One that exists keeps its own, and its
+	// owner where this process may give files away. Users who share a file, in a folder that all of
+	// them may write to, need it in Mode and in Lock.Mode: 0660 for a group.
 	Mode fs.FileMode
 	// MaxBytes is how large a file may be to be read and written, 256 MiB when zero.
 	MaxBytes int64
@@ -63,7 +65,8 @@ type File[T any] struct {
 }
 
 // Open returns the value of type T that is kept at path as JSON. Nothing is read or created: the
-// file need not exist, its directory must when it is written.
+// file need not exist, its directory must when it is written. A path that is not absolute is looked
+// up from the working directory of each call.
 func Open[T any](path string, opts Options) *File[T] { return OpenWith[T](path, JSON[T]{}, opts) }
 
 // OpenWith is Open with another codec.

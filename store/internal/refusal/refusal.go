@@ -54,7 +54,7 @@ func Of(step string, err error) Refusal {
 		case errors.Is(err, lockfile.ErrGateBusy):
 			r.Err, r.Next = kinded{ErrBusy, err}, nextGate
 		case busy.Verdict == identity.Alive:
-			r.Err, r.Next = kinded{ErrContended, err}, nextWait
+			r.Err, r.Next = kinded{ErrContended, err}, cmp.Or(busy.Next, nextWait)
 		default:
 			r.Err = kinded{ErrBusy, err}
 		}
