@@ -20,6 +20,7 @@ func (s *linuxSystem) Host() Host {
 	defer proc.close()
 	s.readHost(proc, err)
 	h := s.host(startedAt(0))
+	h.Machine.Host = hostName()
 	h.ProcFS = s.wholeProcFS(proc, err)
 	return h
 }
@@ -43,7 +44,7 @@ func (s *linuxSystem) wholeProcFS(proc procFS, err error) Fact[string] {
 	if err != nil {
 		return Unknown[string](source, err)
 	}
-	mount, mountErr := mountOf(proc)
+	mount, mountErr := mountOf(proc.directory)
 	if known := s.wholeOn.Load(); mountErr != nil || known == nil || *known != mount {
 		if err := s.showsAll(proc); err != nil {
 			return Unknown[string](source, err)

@@ -21,7 +21,9 @@ var (
 )
 
 // Process implements System.
-func (s *linuxSystem) Process(pid int) Process {
+func (s *linuxSystem) Process(pid int) Process { return s.process(pid, place{}) }
+
+func (s *linuxSystem) process(pid int, at place) Process {
 	if pid <= 0 || pid > maxPID {
 		p := unknownProcess(pid, errNumber)
 		p.note("process number "+strconv.Itoa(pid), errNumber.Error())
@@ -29,26 +31,36 @@ func (s *linuxSystem) Process(pid int) Process {
 	}
 	// A process that ends while it is looked at can leave answers that belong to two processes. A
 	// second look then almost always finds one or none.
-	p, settled := s.look(pid)
+	p, settled := s.look(pid, at)
 	if !settled {
-		p, _ = s.look(pid)
+		p, _ = s.look(pid, place{})
 	}
 	return p
 }
 
 // look asks about pid once. settled is false when the answers may belong to two processes that had
 // the number one after the other.
-func (s *linuxSystem) look(pid int) (p Process, settled bool) {
+func (s *linuxSystem) look(pid int, at place) (p Process, settled bool) {
 	// The directory is opened before everything else and read after it. A directory in /proc
 	// belongs to one process and gives nothing once that is reaped, so that an answer through it
 	// proves that the number has meant the same process all the time.
-	entry := s.openEntry(pid)
-	defer entry.close()
+	entry, known := at.openEntry(pid)
+	if !known {
+		entry = s.openEntry(pid)
+	}
 	fd, err := s.openPIDFD(pid)
+	if known && entry.err != nil && err != unix.ESRCH { // it was not there a moment ago, or is hidden
+		if err == nil {
+			unix.Close(fd)
+		}
+		entry = s.openEntry(pid)
+		fd, err = s.openPIDFD(pid)
+	}
+	defer entry.close()
 	switch err {
 	case nil:
 		defer unix.Close(fd)
-		return s.lookThrough(fd, entry)
+		return s.lookThrough(fd, entry, at)
 	case unix.ESRCH:
 		p = unknownProcess(pid, errNoProcess)
 		p.note(pidfdSource(pid), said(err))
@@ -69,11 +81,14 @@ func (s *linuxSystem) look(pid int) (p Process, settled bool) {
 }
 
 // lookThrough describes the process behind a pidfd.
-func (s *linuxSystem) lookThrough(fd int, entry procEntry) (p Process, settled bool) {
+func (s *linuxSystem) lookThrough(
+	fd int, entry procEntry, at place,
+) (p Process, settled bool) {
 	pid := entry.pid
 	p = unknownProcess(pid, nil)
+	p.Readings = make([]Reading, 0, 3)
 	p.note(pidfdSource(pid), "a process has this number")
-	p.PIDFD = pidfdInode(fd, pid)
+	p.PIDFD = pidfdInode(fd, pid, at.pidfs)
 
 	st, statErr := entry.stat()
 	exited, err := s.pollExited(fd)
@@ -180,22 +195,25 @@ func (s *linuxSystem) pollExited(fd int) (bool, error) {
 
 // pidfdInode returns the inode of a pidfd, which since Linux 6.9 is a serial number that is not
 // used again until the next boot. Before, all pidfds shared one inode; and on 32 bits the inode is
-// only the lower half of it.
-func pidfdInode(fd, pid int) Fact[uint64] {
+// only the lower half of it. device is that of a pidfd known to have an inode of its own: all of
+// them are on one filesystem. 0: none is known.
+func pidfdInode(fd, pid int, device uint64) Fact[uint64] {
 	source := "fstat(pidfd of " + strconv.Itoa(pid) + ")"
 	if strconv.IntSize < 64 {
 		return Unknown[uint64](source, errInode32)
 	}
-	st, err := fstatfs(fd)
-	if err != nil {
-		return Unknown[uint64](source, err)
-	}
-	if magic(st) != unix.PID_FS_MAGIC {
-		return Unknown[uint64](source, errInodeShared)
-	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return Unknown[uint64](source, err)
+	}
+	if device == 0 || uint64(stat.Dev) != device {
+		st, err := fstatfs(fd)
+		if err != nil {
+			return Unknown[uint64](source, err)
+		}
+		if magic(st) != unix.PID_FS_MAGIC {
+			return Unknown[uint64](source, errInodeShared)
+		}
 	}
 	return Known(uint64(stat.Ino), source)
 }

@@ -43,7 +43,7 @@ func (s *linuxSystem) ours(proc procFS) error {
 		return fmt.Errorf("%w: it belongs to another pid namespace: this process is %d and "+
 			"/proc/self is %s", ErrUntrusted, pid, self)
 	}
-	mount, mountErr := mountOf(proc)
+	mount, mountErr := mountOf(proc.directory)
 	if known := s.oursOn.Load(); mountErr == nil && known != nil && *known == mount {
 		return nil
 	}
@@ -78,19 +78,21 @@ func checkNSpid(proc procFS, pid int) error {
 type mountKey struct {
 	major, minor uint32
 	mount        uint64
+	unique       bool // mount is never given to another one in this boot (Linux 6.8)
 }
 
-// mountOf returns the key of the mount that proc is open on.
-func mountOf(proc procFS) (mountKey, error) {
+// mountOf returns the key of the mount that d is open on.
+func mountOf(d directory) (mountKey, error) {
+	const mask = unix.STATX_MNT_ID | unix.STATX_MNT_ID_UNIQUE
 	var st unix.Statx_t
-	err := statx(int(proc.directory), "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &st)
-	if err != nil {
+	if err := statx(int(d), "", unix.AT_EMPTY_PATH, mask, &st); err != nil {
 		return mountKey{}, err
 	}
-	if st.Mask&unix.STATX_MNT_ID == 0 {
+	if st.Mask&mask == 0 {
 		return mountKey{}, unix.ENOSYS
 	}
-	return mountKey{st.Dev_major, st.Dev_minor, st.Mnt_id}, nil
+	unique := st.Mask&unix.STATX_MNT_ID_UNIQUE != 0
+	return mountKey{st.Dev_major, st.Dev_minor, st.Mnt_id, unique}, nil
 }
 
 func statx(dirfd int, name string, flags, mask int, st *unix.Statx_t) error {

@@ -41,23 +41,44 @@ func parseStat(b []byte) (procStat, error) {
 	if err != nil || pid < 0 {
 		return s, errors.New("does not begin with a process number")
 	}
-	fields := bytes.Fields(b[end+1:])
-	if len(fields) <= statStart {
-		return s, fmt.Errorf("cut short after %d fields", len(fields)+2)
+	state, rest := nextWord(b[end+1:])
+	var word, threadsWord []byte
+	for i := 1; i <= statStart; i++ {
+		if word, rest = nextWord(rest); len(word) == 0 {
+			return s, fmt.Errorf("cut short after %d fields", i+min(len(state), 1)+1)
+		}
+		if i == statThreads {
+			threadsWord = word
+		}
 	}
-	if len(fields[0]) != 1 || !isLetter(fields[0][0]) {
+	if len(state) != 1 || !isLetter(state[0]) {
 		return s, errors.New("state is not one letter")
 	}
-	threads, err := strconv.Atoi(string(fields[statThreads]))
+	threads, err := strconv.Atoi(string(threadsWord))
 	if err != nil || threads < 0 {
 		return s, errors.New("number of threads is not a number")
 	}
-	start, err := strconv.ParseUint(string(fields[statStart]), 10, 64)
+	start, err := strconv.ParseUint(string(word), 10, 64)
 	if err != nil {
 		return s, errors.New("start is not a number")
 	}
-	return procStat{pid, string(b[open+1 : end]), fields[0][0], threads, start}, nil
+	return procStat{pid, string(b[open+1 : end]), state[0], threads, start}, nil
 }
+
+// nextWord cuts the first word off a line of words.
+func nextWord(b []byte) (word, rest []byte) {
+	from := 0
+	for from < len(b) && isBlank(b[from]) {
+		from++
+	}
+	end := from
+	for end < len(b) && !isBlank(b[end]) {
+		end++
+	}
+	return b[from:end], b[end:]
+}
+
+func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 

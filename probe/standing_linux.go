@@ -38,7 +38,7 @@ func (s *linuxSystem) remember() {
 	fd, err := s.openPIDFD(pid)
 	if err != nil {
 		inode.Err = err
-	} else if inode = pidfdInode(fd, pid); !inode.Known {
+	} else if inode = pidfdInode(fd, pid, 0); !inode.Known {
 		unix.Close(fd)
 	} else if device = o.keep(fd); device == 0 {
 		unix.Close(fd)
@@ -47,6 +47,8 @@ func (s *linuxSystem) remember() {
 		inode.Known && o.inode.Known && inode.Value != o.inode.Value
 	if another { // perhaps even under another kernel
 		*o = own{}
+		s.oursOn.Store(nil)
+		s.wholeOn.Store(nil)
 		s.kernel, s.boot, s.machine, s.spaces = Fact[string]{}, Fact[string]{}, Machine{},
 			Namespaces{}
 		if device != 0 {
@@ -107,16 +109,10 @@ func (s *linuxSystem) standing() (Host, Process) {
 			s.own.ticks = Known(st.start, ownStat)
 		}
 	}
-	if !s.boot.Known || !s.spaces.PID.Known || !s.spaces.Time.Known {
-		proc, err := openProcFS()
-		s.readHost(proc, err)
-		proc.close()
-	} else {
-		s.readHost(procFS{noDirectory}, nil)
-	}
+	s.recallHost()
 	boot, err := bootTime()
 	h := s.host(atTick(boot, err, 0))
-	h.ProcFS = Unknown[string]("/proc", errNotAsked)
+	h.Machine.Host = hostName()
 	p := Process{PID: s.own.pid, Presence: Running, PIDFD: s.own.inode,
 		State:   Unknown[string](ownStat, errNotAsked),
 		Threads: Unknown[int](ownStat, errNotAsked),
@@ -151,7 +147,18 @@ func (s *linuxSystem) readHost(proc procFS, err error) {
 	}
 }
 
-// host puts together what is remembered, and reads the host name. s.mu is held.
+// recallHost is readHost, and opens /proc only where something is to be read there. s.mu is held.
+func (s *linuxSystem) recallHost() {
+	if s.boot.Known && s.spaces.PID.Known && s.spaces.Time.Known {
+		s.readHost(procFS{noDirectory}, nil)
+		return
+	}
+	proc, err := openProcFS()
+	s.readHost(proc, err)
+	proc.close()
+}
+
+// host puts together what is remembered. s.mu is held.
 func (s *linuxSystem) host(started Fact[time.Time]) Host {
 	h := Host{
 		OS:         "linux", // also on Android: the rules are those of the kernel
@@ -159,8 +166,9 @@ func (s *linuxSystem) host(started Fact[time.Time]) Host {
 		Boot:       Boot{ID: s.boot, StartedAt: started},
 		Machine:    s.machine,
 		Namespaces: s.spaces,
+		ProcFS:     Unknown[string]("/proc", errNotAsked),
 	}
-	h.Machine.Host = hostName()
+	h.Machine.Host = Unknown[string]("host name", errNotAsked)
 	return h
 }
 
