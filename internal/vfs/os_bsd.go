@@ -21,6 +21,12 @@ func openDir(path string) (fd int, pathOnly bool, err error) {
 	return fd, false, err
 }
 
+// openReal is openDir. real says that there is no link in path; here nobody says.
+func openReal(path string) (fd int, pathOnly, real bool, err error) {
+	fd, pathOnly, err = openDir(path)
+	return fd, pathOnly, false, err
+}
+
 func syncUnreadable(int) error { return unix.EACCES }
 
 // pin opens for reading, without waiting. There is no way here to hold a link, a socket or a device

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +26,27 @@ func openDir(path string) (fd int, pathOnly bool, err error) {
 		return fd, true, err
 	}
 	return fd, false, err
+}
+
+// noOpenat2 is set where openat2(2) does not exist: before Linux 5.6.
+var noOpenat2 atomic.Bool
+
+// openReal is openDir, and lets the kernel say whether there is no link in path.
+func openReal(path string) (fd int, pathOnly, real bool, err error) {
+	if !noOpenat2.Load() {
+		how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_NO_SYMLINKS}
+		err := retry(func() (err error) {
+			fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
+			return err
+		})
+		if err == nil {
+			return fd, false, true, nil
+		}
+		noOpenat2.Store(err == unix.ENOSYS)
+	}
+	fd, pathOnly, err = openDir(path)
+	return fd, pathOnly, false, err
 }
 
 func pin(dir int, name string) (int, error) {

@@ -158,7 +158,12 @@ func (d *osDir) on2(op, old, new string, fn func(fd int) error) error {
 	return linkError(op, join(d.path, old), join(d.path, new), err)
 }
 
-func (d *osDir) Open(name string, access Access) (File, error) {
+func (d *osDir) Open(name string, access Access) (File, error) { return d.open(name, access, false) }
+
+// openSeen is explained at OpenSeen.
+func (d *osDir) openSeen(name string) (File, error) { return d.open(name, Read, true) }
+
+func (d *osDir) open(name string, access Access, seen bool) (File, error) {
 	flags := [...]int{Read: unix.O_RDONLY, ReadWrite: unix.O_RDWR,
 		Append: unix.O_RDWR | unix.O_APPEND}[access]
 	f := &osFile{dir: d.path, name: name, writable: access != Read, fd: descriptor{fd: -1}}
@@ -166,11 +171,13 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 		// Opening a device can do something (rewind a tape, hang up a line), so look first. What
 		// comes in between is opened without blocking and refused below.
 		var st unix.Stat_t
-		if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-			return err
-		}
-		if st.Mode&unix.S_IFMT != unix.S_IFREG {
-			return notRegular(fileMode(uint32(st.Mode)))
+		if !seen {
+			if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+				return err
+			}
+			if st.Mode&unix.S_IFMT != unix.S_IFREG {
+				return notRegular(fileMode(uint32(st.Mode)))
+			}
 		}
 		flags := flags | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 		n, err := unix.Openat(fd, name, flags, 0)

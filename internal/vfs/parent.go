@@ -1,5 +1,10 @@
 package vfs
 
+import (
+	"slices"
+	"strings"
+)
+
 // OpenParent opens the directory of path and returns the last element, like Resolve and OpenDir,
 // but leaves the way there to the system, which follows it in one call; Dir.Path resolves it when
 // somebody asks. False where that is not enough: the last element is a link, there is no such
@@ -11,6 +16,30 @@ func OpenParent(files FS, path string) (dir Dir, base string, ok bool) {
 		return o.openParent(path)
 	}
 	return nil, "", false
+}
+
+// OpenSeen is dir.Open for reading, for who has just looked at name and saw a regular file: it may
+// do without looking again before it opens.
+func OpenSeen(dir Dir, name string) (File, error) {
+	if d, can := dir.(interface {
+		openSeen(name string) (File, error)
+	}); can {
+		return d.openSeen(name)
+	}
+	return dir.Open(name, Read)
+}
+
+// NamesWith returns the names in dir that begin with prefix, unsorted.
+func NamesWith(dir Dir, prefix string) ([]string, error) {
+	if d, can := dir.(interface {
+		namesWith(prefix string) ([]string, error)
+	}); can {
+		return d.namesWith(prefix)
+	}
+	names, err := dir.Names()
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, prefix)
+	}), err
 }
 
 // Park lets the descriptor of a directory go, until the directory is used again. in is an open file

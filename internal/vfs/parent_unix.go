@@ -27,7 +27,7 @@ func (osFS) openParent(path string) (Dir, string, bool) {
 		}
 		at = join(cwd, at)
 	}
-	fd, pathOnly, err := openDir(at)
+	fd, pathOnly, real, err := openReal(at)
 	if err != nil {
 		return nil, "", false
 	}
@@ -37,15 +37,16 @@ func (osFS) openParent(path string) (Dir, string, bool) {
 		unix.Close(fd)
 		return nil, "", false
 	}
-	return &osDir{path: at, pathOnly: pathOnly, lazy: lazyPath{wanted: true},
+	return &osDir{path: at, pathOnly: pathOnly, lazy: lazyPath{wanted: true, noLinks: real},
 		fd: descriptor{fd: fd}}, base, true
 }
 
 // lazyPath is the real path of a directory that may have been opened by another spelling.
 type lazyPath struct {
-	wanted bool // false: the path by which it was opened is the real one
-	once   sync.Once
-	real   string
+	wanted  bool // false: the path by which it was opened is the real one
+	noLinks bool // it had no links in it then
+	once    sync.Once
+	real    string
 }
 
 // Path resolves the path of a directory that openParent opened. Where the way to it has changed
@@ -56,6 +57,9 @@ func (d *osDir) Path() string {
 	}
 	d.lazy.once.Do(func() {
 		d.lazy.real = filepath.Clean(d.path)
+		if d.lazy.noLinks {
+			return
+		}
 		real, err := filepath.EvalSymlinks(d.path)
 		if err != nil {
 			return
