@@ -41,10 +41,15 @@ func decode(content []byte) (*record, *flaw) {
 	if len(content) > maxRead {
 		return nil, &flaw{reason: identity.RecordTooLarge}
 	}
-	r := &record{}
-	err := strictjson.Unmarshal(content, r)
-	if err != nil || r.V == nil || *r.V != recordVersion {
-		return nil, classify(content, err)
+	r, ok := decodeCanonical(content)
+	if !ok {
+		r = &record{}
+		err := strictjson.Unmarshal(content, r)
+		if err != nil || r.V == nil || *r.V != recordVersion {
+			return nil, classify(content, err)
+		}
+	} else if *r.V != recordVersion {
+		return nil, classify(content, nil)
 	}
 	if err := r.validate(); err != nil {
 		return nil, &flaw{reason: identity.RecordDamaged, detail: err}
@@ -136,14 +141,15 @@ func (r *record) validate() error {
 	case !isHex(r.HostID, 32):
 		return errors.New("hostId is not 32 lower-case hex digits")
 	}
-	for name, n := range map[string]*int64{
-		"processStart": r.ProcessStart, "bootStart": r.BootStart, "fence": r.Fence,
-	} {
-		if n == nil {
-			return errors.New(name + " is missing")
+	for _, field := range [...]struct {
+		name string
+		n    *int64
+	}{{"processStart", r.ProcessStart}, {"bootStart", r.BootStart}, {"fence", r.Fence}} {
+		if field.n == nil {
+			return errors.New(field.name + " is missing")
 		}
-		if *n < 0 || *n >= maxExact {
-			return fmt.Errorf("%s %d is out of range", name, *n)
+		if *field.n < 0 || *field.n >= maxExact {
+			return fmt.Errorf("%s %d is out of range", field.name, *field.n)
 		}
 	}
 	var err error
@@ -180,11 +186,12 @@ func (p *proof) validate() error {
 	case p.Start != "" && !probe.Start(p.Start).Valid():
 		return fmt.Errorf("proof.start %q is not a start value", p.Start)
 	}
-	for name, n := range map[string]*uint64{
-		"pidfd": p.PIDFD, "serial": p.Serial, "pidns": p.PIDNS, "timens": p.TimeNS,
-	} {
-		if n != nil && (*n == 0 || *n >= maxExact) {
-			return fmt.Errorf("proof.%s %d is out of range", name, *n)
+	for _, field := range [...]struct {
+		name string
+		n    *uint64
+	}{{"pidfd", p.PIDFD}, {"serial", p.Serial}, {"pidns", p.PIDNS}, {"timens", p.TimeNS}} {
+		if n := field.n; n != nil && (*n == 0 || *n >= maxExact) {
+			return fmt.Errorf("proof.%s %d is out of range", field.name, *n)
 		}
 	}
 	return nil

@@ -283,20 +283,20 @@ func (s *sighting) format() string {
 
 // notes are traces beside the lock that a person should know of.
 func (p *place) notes() []string {
-	names, err := p.dir.Names()
+	names, err := vfs.NamesWith(p.dir, p.base+".")
 	if err != nil {
 		return nil
 	}
 	slices.Sort(names)
 	var notes []string
 	for _, name := range names {
-		switch {
-		case strings.HasPrefix(name, p.base+brokenInfix):
+		switch after := name[len(p.base):]; {
+		case strings.HasPrefix(after, brokenInfix):
 			notes = append(notes, "a record that a person broke is kept: "+p.path(name))
-		case strings.HasPrefix(name, p.base+claimInfix):
+		case strings.HasPrefix(after, claimInfix):
 			notes = append(notes, "a record-v2 program has taken the lock aside without the gate: "+
 				p.path(name)+": several may write now")
-		case strings.HasPrefix(name, p.base+markerInfix) && !p.isOurMarker(name):
+		case strings.HasPrefix(after, markerInfix) && !p.isOurMarker(name):
 			notes = append(notes, "a record-v2 program recovered this lock without the gate: "+
 				p.path(name)+": switch recovery off there")
 		}

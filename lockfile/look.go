@@ -97,8 +97,9 @@ func (p *place) read() (sighting, error) {
 	if !info.Mode.IsRegular() {
 		return unusable(identity.RecordNotRegular, errors.New("it is "+describeMode(info.Mode)))
 	}
-	f, err := p.dir.Open(name, vfs.Read)
+	f, err := vfs.OpenSeen(p.dir, name)
 	switch {
+	case err == nil:
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular), isErrno(err, errStale),
 		// somebody asks at this moment whether it is open, or takes it out
 		isErrno(err, errAgain), errors.Is(err, vfs.ErrInUse):
@@ -125,9 +126,10 @@ func (p *place) read() (sighting, error) {
 	} else {
 		s.record, s.flaw = decode(s.content)
 	}
-	s.lockID = contentID(s.content, s.info)
 	if s.record != nil {
 		s.lockID = leaseID(s.record.Lease)
+	} else {
+		s.lockID = contentID(s.content, s.info)
 	}
 	s.testLock(f)
 	// An owner that released in between removed the name before it unlocked: a free lock says
@@ -189,20 +191,24 @@ func (p *place) judge(s *sighting) error {
 		s.finding = nobody
 		return nil
 	}
+	sight := p.sight()
 	seen := identity.Observation{
-		Host: p.sys.Host(), Filesystem: p.fs, File: p.fileID(&s.info),
+		Host: sight.Host(), Filesystem: p.fs, File: p.fileID(&s.info),
 		KernelLock: s.locked, LockErr: s.lockErr,
 	}
 	if s.info.Mode.IsRegular() {
 		seen.Untrusted = p.untrusted(s.info)
 	}
-	seen.HostID = legacyHostID(seen.Host)
 	if r := s.record; r != nil {
+		if r.Proof == nil { // judged by wall times and the name of the host
+			seen.Host = p.sys.Host()
+			seen.HostID = legacyHostID(seen.Host)
+		}
 		id := r.identity()
 		initial := seen.Host.Namespaces.PIDInitial
 		if r.Proof != nil && identity.Comparable(id, seen.Host) ||
 			r.Proof == nil && (seen.Host.OS != "linux" || initial.Known && initial.Value) {
-			seen.Process, s.asked = p.sys.Process(id.PID), true
+			seen.Process, s.asked = sight.Process(id.PID), true
 			s.host = seen.Host
 		}
 	}

@@ -3,6 +3,7 @@ package lockfile
 import (
 	"strings"
 
+	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/nextstep"
 	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/probe"
@@ -28,7 +29,13 @@ type judged struct {
 	s *sighting
 }
 
-func (j judged) Host() probe.Host { return j.s.host }
+// Host: where the owner could not be judged, more is said of the host than was needed for that.
+func (j judged) Host() probe.Host {
+	if j.s.finding.Verdict == identity.Unknown {
+		return j.System.Host()
+	}
+	return j.s.host
+}
 
 func (j judged) Process(pid int) probe.Process {
 	if pid == j.s.process.PID {

@@ -41,7 +41,8 @@ type place struct {
 	lock    string // name of the record
 	fs      probe.Filesystem
 	counter *fence.Counter
-	kept    bool // by a goroutine that withdraws a record
+	seen    *probe.Sight // through which many locks are judged; nil: a new one for each
+	kept    bool         // by a goroutine that withdraws a record
 	idle    idle
 
 	prepared *prepared // by an acquire that waits
@@ -108,6 +109,14 @@ func newPlace(dir vfs.Dir, base string, opts Options) *place {
 	p.fs = p.sys.Filesystem(dir.Handle())
 	p.counter = fence.NewOf(dir, p.fenceName(), p, opts.WithoutKernelLock)
 	return p
+}
+
+// sight is what to judge processes with.
+func (p *place) sight() probe.Sight {
+	if p.seen != nil {
+		return *p.seen
+	}
+	return probe.NewSight(p.sys)
 }
 
 // close gives the directory back, unless a record is still to be withdrawn from it.

@@ -72,7 +72,9 @@ type proofFile struct {
 // leaseID is the public id of a tenure: the secret itself is never shown.
 func leaseID(lease string) string {
 	sum := sha256.Sum256([]byte(lease))
-	return hex.EncodeToString(sum[:8])
+	var id [16]byte
+	hex.Encode(id[:], sum[:8])
+	return string(id[:])
 }
 
 // contentID is the public id of a record that cannot be read, so that Break can name it.

@@ -36,6 +36,7 @@ type calls struct {
 	fs  unix.Statfs_t
 	ts  unix.Timespec
 	uts unix.Utsname
+	stx unix.Statx_t
 	buf [2048]byte
 }
 
@@ -173,11 +174,18 @@ func inspectCalls(b *testing.B, dir string) func() error {
 	holder := startHolder(b, filepath.Join(dir, "state"))
 	pid := holder.cmd.Process.Pid
 	c := &calls{}
-	number := strconv.Itoa(pid)
+	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	c.do("pidfd_open", err)
+	b.Cleanup(func() { unix.Close(self) })
+	entryName := "/proc/" + strconv.Itoa(pid)
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS}
+	fds := make([]unix.PollFd, 1)
 	return func() error {
-		d := c.openDir(dir)
-		c.do("fstatfs", unix.Fstatfs(d, &c.fs))
+		d, err := unix.Openat2(unix.AT_FDCWD, dir, &how)
+		c.do("open", err)
 		c.absent(d, "state")
+		c.do("fstatfs", unix.Fstatfs(d, &c.fs))
 		r := c.open(d, "state.lock", unix.O_RDONLY)
 		c.read(r, 2048)
 		lk := unix.Flock_t{Type: unix.F_RDLCK}
@@ -185,30 +193,25 @@ func inspectCalls(b *testing.B, dir string) func() error {
 		c.stat(d, "state.lock")
 		c.close(r)
 
-		proc, err := unix.Open("/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		c.do("open /proc", err)
-		c.do("fstatfs", unix.Fstatfs(proc, &c.fs))
-		_, err = unix.Readlinkat(proc, "self", c.buf[:])
-		c.do("readlink", err)
-		var stx unix.Statx_t
-		c.do("statx", unix.Statx(proc, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &stx))
-		entry, err := unix.Openat(proc, number, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		c.fstat(self)
+		entry, err := unix.Open(entryName, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		c.do("open the process", err)
+		mask := unix.STATX_MNT_ID | unix.STATX_MNT_ID_UNIQUE
+		c.do("statx", unix.Statx(entry, "", unix.AT_EMPTY_PATH, mask, &c.stx))
 		pidfd, err := unix.PidfdOpen(pid, 0)
 		c.do("pidfd_open", err)
-		c.do("fstatfs", unix.Fstatfs(pidfd, &c.fs))
 		c.fstat(pidfd)
 		stat, err := unix.Openat(entry, "stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		c.do("open stat", err)
 		_, err = unix.Read(stat, c.buf[:])
 		c.do("read stat", err)
 		c.close(stat)
-		_, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)
+		fds[0] = unix.PollFd{Fd: int32(pidfd), Events: unix.POLLIN}
+		_, err = unix.Poll(fds, 0)
 		c.do("poll", err)
 		c.do("clock", unix.ClockGettime(unix.CLOCK_BOOTTIME, &c.ts))
 		c.close(pidfd)
 		c.close(entry)
-		c.close(proc)
 
 		gate := c.open(d, "state.fence", unix.O_RDONLY)
 		c.read(gate, counterSize)

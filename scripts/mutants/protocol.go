@@ -129,11 +129,13 @@ var ofProtocol = []Mutant{
 		Why: "who looks at a record takes its kernel lock for a moment, and makes a dead owner " +
 			"look alive.",
 		Edits: []Edit{
-			{"lockfile/look.go", `	f, err := p.dir.Open(name, vfs.Read)
+			{"lockfile/look.go", `	f, err := vfs.OpenSeen(p.dir, name)
 	switch {
+	case err == nil:
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular)`,
 				`	f, err := p.dir.Open(name, vfs.ReadWrite)
 	switch {
+	case err == nil:
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular)`},
 			{"lockfile/look.go", "	held, err := f.Locked(kind)\n", `	err := f.Lock(kind)
 	held := errors.Is(err, vfs.ErrLocked)
