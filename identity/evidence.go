@@ -7,6 +7,9 @@ import (
 	"github.com/probate-dev/probate/probe"
 )
 
+// mostEvidence is what a verdict mostly consists of: the lock, boot, identity and number.
+const mostEvidence = 4
+
 // lockEvidence is evidence A: about the kernel lock on the record's file.
 type lockEvidence struct {
 	counts   bool // the file is the owner's own, and both see a local filesystem
@@ -15,9 +18,14 @@ type lockEvidence struct {
 }
 
 func aboutLock(c Claim, seen Observation) lockEvidence {
-	said := map[LockState]string{LockHeld: "held", LockFree: "free"}[seen.KernelLock]
+	said := ""
+	switch seen.KernelLock {
+	case LockHeld:
+		said = "held"
+	case LockFree:
+		said = "free"
+	}
 	e := Evidence{Source: "kernel lock", Recorded: c.KernelLock, Observed: said}
-	where := " (" + seen.File.FS + ", local)"
 	state := "is " + said
 	if seen.KernelLock == LockUntested {
 		state, e.Err = "could not be tested", errText(seen.LockErr)
@@ -40,9 +48,9 @@ func aboutLock(c Claim, seen Observation) lockEvidence {
 	default:
 		out.counts = true
 		e.Sentence = "the kernel lock on this very file " + state +
-			", and its owner held it" + where
+			", and its owner held it (" + seen.File.FS + ", local)"
 	}
-	out.evidence = []Evidence{e}
+	out.evidence = append(make([]Evidence, 0, mostEvidence), e)
 	return out
 }
 
@@ -91,8 +99,9 @@ func (b processEvidence) with(v Verdict, r Reason, sentence string) processEvide
 	return b
 }
 
-func aboutProcess(c Claim, seen Observation) processEvidence {
-	var b processEvidence
+// aboutProcess adds to the evidence that there is already.
+func aboutProcess(c Claim, seen Observation, evidence []Evidence) processEvidence {
+	b := processEvidence{evidence: evidence}
 	id, host := c.Owner, seen.Host
 	if id.PID <= 0 {
 		return b.with(Unknown, NothingRecorded, "no process is recorded")
@@ -118,10 +127,12 @@ func aboutProcess(c Claim, seen Observation) processEvidence {
 	}
 	note(boot, "same boot as now")
 
+	if samePIDNamespace(id, host) {
+		return b.aboutNumber(id, host, seen.Process)
+	}
 	ns := Evidence{Source: host.Namespaces.PID.Source, Recorded: nonZero(id.PIDNS),
 		Observed: nonZero(value(host.Namespaces.PID))}
 	switch {
-	case samePIDNamespace(id, host):
 	case id.PIDNS == 0 || !host.Namespaces.PID.Known:
 		if !host.Namespaces.PID.Known {
 			ns.Err = unread(host.Namespaces.PID)
@@ -133,14 +144,14 @@ func aboutProcess(c Claim, seen Observation) processEvidence {
 		note(ns, "written in another pid namespace, where the number means another process")
 		return b.with(Unknown, OtherPIDNamespace, "the owner ran in another pid namespace")
 	}
-	return b.aboutNumber(id, host, seen.Process)
 }
 
 // aboutNumber compares the process that has the recorded number now. Boot and pid namespace agree.
 func (b processEvidence) aboutNumber(
 	id Identity, host probe.Host, p probe.Process,
 ) processEvidence {
-	number := Evidence{Recorded: strconv.Itoa(id.PID), Observed: p.Presence.String()}
+	pid := strconv.Itoa(id.PID)
+	number := Evidence{Recorded: pid, Observed: p.Presence.String()}
 	for _, r := range p.Readings {
 		number.Source = r.Source
 		if r.Err != "" {
@@ -151,7 +162,6 @@ func (b processEvidence) aboutNumber(
 		number.Sentence = sentence
 		b.evidence = append(b.evidence, number)
 	}
-	pid := strconv.Itoa(id.PID)
 	same, why, how := sameProcess(id, host, p)
 	switch p.Presence {
 	case probe.Missing:
@@ -220,15 +230,17 @@ const (
 // only within one time namespace and for one kind. What is incomparable has a reason.
 func sameProcess(id Identity, host probe.Host, p probe.Process) (sameness, Reason, Evidence) {
 	if id.PIDFD != 0 && p.PIDFD.Known && p.PIDFD.Value != 0 {
-		e := Evidence{Source: p.PIDFD.Source, Recorded: "pidfd:" + nonZero(id.PIDFD),
-			Observed: "pidfd:" + nonZero(p.PIDFD.Value)}
+		e := Evidence{Source: p.PIDFD.Source, Recorded: kinded("pidfd:", id.PIDFD)}
+		if e.Observed = e.Recorded; id.PIDFD != p.PIDFD.Value {
+			e.Observed = kinded("pidfd:", p.PIDFD.Value)
+		}
 		return compared(e, id.PIDFD == p.PIDFD.Value, "pidfd inode")
 	}
 	if id.Serial == 0 || !p.Serial.Known || p.Serial.Value == 0 {
 		return sameStart(id, host, p)
 	}
-	e := Evidence{Source: p.Serial.Source, Recorded: "serial:" + nonZero(id.Serial),
-		Observed: "serial:" + nonZero(p.Serial.Value)}
+	e := Evidence{Source: p.Serial.Source, Recorded: kinded("serial:", id.Serial),
+		Observed: kinded("serial:", p.Serial.Value)}
 	if id.Serial == p.Serial.Value {
 		return compared(e, true, "serial number")
 	}
@@ -268,6 +280,12 @@ func sameStart(id Identity, host probe.Host, p probe.Process) (sameness, Reason,
 		return incomparable, OtherTimeNamespace, e
 	}
 	return compared(e, id.Start == p.Start.Value, "start")
+}
+
+// kinded is a number with its kind before it.
+func kinded(kind string, n uint64) string {
+	var buf [32]byte
+	return string(strconv.AppendUint(append(buf[:0], kind...), n, 10))
 }
 
 func compared(e Evidence, same bool, what string) (sameness, Reason, Evidence) {

@@ -1,9 +1,6 @@
 package identity
 
-import (
-	"fmt"
-	"strconv"
-)
+import "strconv"
 
 // Decide is the table of verdicts: a pure function of what the record claims and what is seen. The
 // rows are tried in this order, and alive always comes before gone.
@@ -59,15 +56,16 @@ func decideStamp(c Claim, seen Observation) Finding {
 	if c.Owner.OS != seen.Host.OS {
 		return otherOS(c, seen)
 	}
-	return aboutProcess(c, seen).finding()
+	return aboutProcess(c, seen, nil).finding()
 }
 
 func decideProof(c Claim, seen Observation, p Policy) Finding {
 	if c.Owner.OS != seen.Host.OS {
 		return otherOS(c, seen)
 	}
-	lock, b := aboutLock(c, seen), aboutProcess(c, seen)
-	evidence := append(lock.evidence, b.evidence...)
+	lock := aboutLock(c, seen)
+	b := aboutProcess(c, seen, lock.evidence)
+	evidence := b.evidence
 	finding := func(v Verdict, r Reason, sentence string) Finding {
 		return Finding{v, r, sentence, evidence}
 	}
@@ -100,26 +98,29 @@ func decideProof(c Claim, seen Observation, p Policy) Finding {
 }
 
 func held(c Claim, seen Observation) Finding {
-	f := Finding{Verdict: Alive, Reason: KernelLockHeld, Evidence: []Evidence{{
+	f := Finding{Verdict: Alive, Reason: KernelLockHeld}
+	f.Evidence = append(make([]Evidence, 0, mostEvidence), Evidence{
 		Sentence: "the kernel lock on the record is held, and only owners ever take it",
 		Source:   "kernel lock", Recorded: c.KernelLock, Observed: "held",
-	}}}
-	f.Sentence = "an owner holds the kernel lock on the record"
+	})
 	if c.Form != WithProof && c.Form != Legacy {
+		f.Sentence = "an owner holds the kernel lock on the record"
 		return f
 	}
-	f.Sentence = who(c.Owner) + " holds the kernel lock on the record"
 	if c.Form == WithProof && c.Owner.OS == seen.Host.OS {
-		b := aboutProcess(c, seen)
-		f.Evidence = append(f.Evidence, b.evidence...)
-		switch {
-		case b.verdict == Gone:
+		b := aboutProcess(c, seen, f.Evidence)
+		f.Evidence = b.evidence
+		switch b.verdict {
+		case Gone:
 			f.Sentence = who(c.Owner) + " is gone, but something that it started still holds " +
 				"the kernel lock on the record"
-		case b.verdict == Alive:
+			return f
+		case Alive:
 			f.Sentence = b.sentence
+			return f
 		}
 	}
+	f.Sentence = who(c.Owner) + " holds the kernel lock on the record"
 	return f
 }
 
@@ -205,7 +206,10 @@ func notLocal(c Claim, seen Observation) Evidence {
 
 // who names a process for people.
 func who(id Identity) string {
-	return fmt.Sprintf("process %d%s", id.PID, named(id.Program))
+	if id.Program == "" {
+		return "process " + strconv.Itoa(id.PID)
+	}
+	return "process " + strconv.Itoa(id.PID) + " (" + label(id.Program) + ")"
 }
 
 func named(program string) string {

@@ -113,7 +113,7 @@ func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 		if now := s.lockID + string(s.finding.Reason); now != told && p.opts.OnWaiting != nil &&
 			(s.finding.Verdict == identity.Alive || p.opts.WaitUnknown) {
 			told = now
-			p.opts.OnWaiting(p.inspection(s))
+			p.opts.OnWaiting(p.inspection(&s))
 		}
 		if cause := w.wait(ctx, s); cause != nil {
 			return nil, p.busy(opAcquire, s, cause)
@@ -196,7 +196,7 @@ func (p *place) probesAreSane() error {
 // busy makes the answer for a lock that is not ours to take.
 func (p *place) busy(op string, s sighting, cause error) error {
 	p.nameOpeners(&s)
-	return &BusyError{Inspection: p.inspection(s), Cause: cause, Op: op}
+	return &BusyError{Inspection: p.inspection(&s), Cause: cause, Op: op}
 }
 
 func jitter(most time.Duration) time.Duration {

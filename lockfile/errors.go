@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/probate-dev/probate/fence"
@@ -180,16 +181,8 @@ func isErrno(err error, codes ...errno) bool {
 	if err == nil {
 		return false
 	}
-	var got errno
-	if !errors.As(err, &got) {
-		return false
-	}
-	for _, c := range codes {
-		if got == c {
-			return true
-		}
-	}
-	return false
+	got, is := errors.AsType[errno](err)
+	return is && slices.Contains(codes, got)
 }
 
 // advice returns what a person can do about a failure.

@@ -153,7 +153,7 @@ func Inspect(path string, opts Options) (Inspection, error) {
 	}
 	p.nameHolders(&s)
 	p.nameOpeners(&s)
-	in := p.inspection(s)
+	in := p.inspection(&s)
 	in.Notes = append(in.Notes, p.notes()...)
 	return in, nil
 }
@@ -187,9 +187,9 @@ func (p *place) nameHolders(s *sighting) {
 }
 
 // inspection puts a sighting into the words of Inspection.
-func (p *place) inspection(s sighting) Inspection {
+func (p *place) inspection(s *sighting) Inspection {
 	in := Inspection{
-		State: p.state(), Lock: p.path(p.lockName()), Finding: s.finding, Owner: ownerOf(&s),
+		State: p.state(), Lock: p.path(p.lockName()), Finding: s.finding, Owner: ownerOf(s),
 		LockID: s.lockID, Format: s.format(), Bytes: s.info.Size, ModifiedAt: s.info.ModTime.UTC(),
 	}
 	if in.Evidence == nil {
@@ -215,7 +215,7 @@ func (p *place) inspection(s sighting) Inspection {
 	if note := in.fenceNote(); note != "" {
 		in.Notes = append(in.Notes, note)
 	}
-	in.Next = p.next(in, &s)
+	in.Next = p.next(&in, s)
 	return in
 }
 

@@ -87,7 +87,7 @@ func listed(state string, opts Options) (Inspection, error) {
 			return Inspection{Finding: identity.Finding{Verdict: identity.Free}}, nil
 		}
 	}
-	return p.inspection(s), nil
+	return p.inspection(&s), nil
 }
 
 // ofOurs reports whether a flawed record has a form that this toolkit or its peers leave.

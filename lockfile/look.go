@@ -25,9 +25,8 @@ type sighting struct {
 	lockErr error
 	process probe.Process // of the record, zero where it was not looked at
 	finding identity.Finding
-	seen    identity.Observation // torn records only
-	asked   bool                 // about the process that the record names
-	host    probe.Host           // with asked: what was known when it was judged
+	torn    *identity.Observation // by which a torn record was judged
+	asked   bool                  // about the process that the record names
 }
 
 func (s *sighting) free() bool { return s.lockID == "" }
@@ -70,7 +69,7 @@ func (p *place) look() (sighting, error) {
 		return s, nil
 	}
 	s := sighting{flaw: &flaw{reason: identity.RecordChanging}, lockID: "changing"}
-	s.finding = p.decide(&s, identity.Observation{Host: p.sys.Host()})
+	s.finding = p.decide(&s, &identity.Observation{Host: p.sys.Host()})
 	return s, nil
 }
 
@@ -119,7 +118,7 @@ func (p *place) read() (sighting, error) {
 	}
 	if s.info.Size > maxRead {
 		s.flaw = &flaw{reason: identity.RecordTooLarge}
-	} else if s.content, err = readAll(f); isErrno(err, errStale) {
+	} else if s.content, err = readAll(f, s.info.Size); isErrno(err, errStale) {
 		return s, errReplaced
 	} else if err != nil {
 		return unusable(identity.RecordUnreadable, err)
@@ -161,9 +160,9 @@ func (s *sighting) testLock(f vfs.File) {
 	}
 }
 
-// readAll reads at most maxRead bytes and one more.
-func readAll(f vfs.File) ([]byte, error) {
-	buf := make([]byte, maxWritten)
+// readAll reads at most maxRead bytes and one more. size is that of the file a moment ago.
+func readAll(f vfs.File, size int64) ([]byte, error) {
+	buf := make([]byte, min(max(size, 64), maxRead)+1) // one more, to see the end
 	n := 0
 	for {
 		m, err := f.ReadAt(buf[n:], int64(n))
@@ -209,16 +208,15 @@ func (p *place) judge(s *sighting) error {
 		if r.Proof != nil && identity.Comparable(id, seen.Host) ||
 			r.Proof == nil && (seen.Host.OS != "linux" || initial.Known && initial.Value) {
 			seen.Process, s.asked = sight.Process(id.PID), true
-			s.host = seen.Host
 		}
 	}
 	s.process = seen.Process
-	s.finding = p.decide(s, seen)
+	s.finding = p.decide(s, &seen)
 	switch {
 	case s.record != nil && s.record.Proof == nil && s.finding.Verdict == identity.Gone:
 		// Only now the expensive question: who has that number in a pid namespace below?
 		seen.Nested = p.sys.Nested(int(*s.record.PID))
-		s.finding = p.decide(s, seen)
+		s.finding = p.decide(s, &seen)
 	case s.flaw != nil && s.flaw.torn() && s.locked != identity.LockHeld && seen.Untrusted == "" &&
 		p.fs.Local:
 		return p.judgeTorn(s, seen)
@@ -252,8 +250,8 @@ func (p *place) judgeTorn(s *sighting, seen identity.Observation) error {
 	}
 	seen.KernelLock, seen.LockErr = again.locked, again.lockErr
 	s.locked, s.lockErr = again.locked, again.lockErr
-	s.seen = seen
-	s.finding = p.decide(s, seen)
+	s.torn = &seen
+	s.finding = p.decide(s, &seen)
 	return nil
 }
 
@@ -282,7 +280,7 @@ func (p *place) alone(s *sighting) (alone, opened bool, err error) {
 // nameOpeners finds out who has a torn record open that the kernel says is open: for people, as it
 // takes a scan of all descriptors.
 func (p *place) nameOpeners(s *sighting) {
-	if !s.seen.Opened || s.finding.Verdict != identity.Unknown {
+	if s.torn == nil || !s.torn.Opened || s.finding.Verdict != identity.Unknown {
 		return
 	}
 	pin, err := p.dir.Pin(p.lockName())
@@ -291,14 +289,14 @@ func (p *place) nameOpeners(s *sighting) {
 	}
 	defer pin.Close()
 	if info, err := pin.Stat(); err == nil && info.SameFile(s.info) {
-		s.seen.Openers, s.seen.Scanned = p.sys.Openers(pin.Handle()), true
-		s.finding = p.decide(s, s.seen)
+		s.torn.Openers, s.torn.Scanned = p.sys.Openers(pin.Handle()), true
+		s.finding = p.decide(s, s.torn)
 	}
 }
 
 // decide consults the table, and adds what is wrong with the record itself.
-func (p *place) decide(s *sighting, seen identity.Observation) identity.Finding {
-	f := identity.Decide(s.claim(), seen, p.opts.policy())
+func (p *place) decide(s *sighting, seen *identity.Observation) identity.Finding {
+	f := identity.Decide(s.claim(), *seen, p.opts.policy())
 	if s.flaw != nil && s.flaw.detail != nil {
 		f.Evidence = append(f.Evidence, identity.Evidence{
 			Sentence: s.flaw.detail.Error(), Source: p.path(p.lockName())})
@@ -364,7 +362,7 @@ func describeMode(m fs.FileMode) string {
 // transient reports whether an unknown verdict may be due to a moment: a record being written by a
 // peer that does not publish it in one step, a process that could not be looked at for once.
 func (s *sighting) transient() bool {
-	if s.seen.Scanned && s.seen.Openers.Incomplete != nil {
+	if s.torn != nil && s.torn.Scanned && s.torn.Openers.Incomplete != nil {
 		return false // it would be the same again, and takes its time
 	}
 	switch s.finding.Reason {

@@ -167,16 +167,22 @@ func wellFormedBoot(system, boot string) string {
 	default:
 		return boot
 	}
-	parts := strings.Split(digits, "-")
-	if len(parts) != 5 {
+	if !isUUID(digits) {
 		return ""
 	}
-	for i, n := range []int{8, 4, 4, 4, 12} {
-		if !isHex(parts[i], n) {
-			return ""
-		}
-	}
 	return boot
+}
+
+// isUUID reports whether s has the form of a UUID in lower case.
+func isUUID(s string) bool {
+	for i, n := range [...]int{8, 4, 4, 4, 12} {
+		part, rest, more := strings.Cut(s, "-")
+		if !isHex(part, n) || more != (i < 4) {
+			return false
+		}
+		s = rest
+	}
+	return true
 }
 
 // claim returns what the record says in the words of the verdict table.

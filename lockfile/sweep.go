@@ -209,7 +209,7 @@ func (p *place) markedAt(name string) (made time.Time, ours bool) {
 		return time.Time{}, false
 	}
 	defer f.Close()
-	content, err := readAll(f)
+	content, err := readAll(f, maxWritten)
 	if err != nil {
 		return time.Time{}, false
 	}

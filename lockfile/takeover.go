@@ -264,7 +264,7 @@ func (s *sighting) isFile(info vfs.Info) bool {
 
 // saysTheSame reports whether an open file has the bytes that were seen.
 func (s *sighting) saysTheSame(f vfs.File) (bool, error) {
-	content, err := readAll(f)
+	content, err := readAll(f, s.info.Size)
 	return err == nil && bytes.Equal(content, s.content), err
 }
 

@@ -28,7 +28,7 @@ func (s *linuxSystem) Filesystem(handle uintptr) Filesystem {
 	name := linuxFilesystem(kind)
 	fs := Filesystem{Type: Known(name, source), Local: localFilesystem(name)}
 	if id[0] != 0 || id[1] != 0 {
-		fs.ID = Known(fmt.Sprintf("%08x%08x", uint32(id[0]), uint32(id[1])), source)
+		fs.ID = Known(filesystemID(id), source)
 		s.lastFS.Store(&namedFS{kind, id, fs})
 		return fs
 	}

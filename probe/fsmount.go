@@ -1,6 +1,10 @@
 package probe
 
-import "fmt"
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
 
 // localMounts are, for each system that gives filesystems names, the types of which a mounted
 // instance belongs to one kernel. What passes requests on to somewhere else (FUSE, nullfs, union
@@ -34,6 +38,16 @@ type mount struct {
 	id      [2]int32
 }
 
+// filesystemID is f_fsid as 16 hexadecimal digits.
+func filesystemID(id [2]int32) string {
+	var b [8]byte
+	binary.BigEndian.PutUint32(b[:], uint32(id[0]))
+	binary.BigEndian.PutUint32(b[4:], uint32(id[1]))
+	var text [16]byte
+	hex.Encode(text[:], b[:])
+	return string(text[:])
+}
+
 // filesystemOf makes facts of a mount. device is asked only where the filesystem has no id.
 func filesystemOf(os, source string, m mount, device func() (string, error)) Filesystem {
 	fs := Filesystem{Type: Known(m.name, source), Local: localMount(os, m.name, m.flagged)}
@@ -41,7 +55,7 @@ func filesystemOf(os, source string, m mount, device func() (string, error)) Fil
 		fs.Type = Unknown[string](source, fmt.Errorf("the filesystem has no type"))
 	}
 	if m.id[0] != 0 || m.id[1] != 0 {
-		fs.ID = Known(fmt.Sprintf("%08x%08x", uint32(m.id[0]), uint32(m.id[1])), source)
+		fs.ID = Known(filesystemID(m.id), source)
 		return fs
 	}
 	dev, err := device()

@@ -17,6 +17,9 @@ type Case struct {
 	LockID  string // "" where there is nothing to break
 	// Owner is what the record says of its owner, with host and start; nil where it says nothing.
 	Owner *identity.Identity
+	// Asked: the process that the record names was looked at, where its number means something here.
+	// Runs: it was there and had not exited. Same: it started when the record says.
+	Asked, Runs, Same bool
 	// Off says why takeovers are switched off, "" where they are not. OffByEnv: by the environment
 	// of this process, so that recover does not help either.
 	Off      string
@@ -91,12 +94,13 @@ func (c Case) look(sys probe.System, sh shell.System) string {
 // number where that number means something here, and who has the record open otherwise. A judged
 // owner must be that very process.
 func (c Case) Who(sys probe.System, sh shell.System) string {
-	if c.Owner != nil && c.Owner.PID > 0 && identity.Comparable(*c.Owner, sys.Host()) {
+	if c.Owner != nil && c.Owner.PID > 0 && !c.Asked && identity.Comparable(*c.Owner, sys.Host()) {
 		p := sys.Process(c.Owner.PID)
-		same := p.Start.Known && p.Start.Value == c.Owner.Start
-		if p.Presence == probe.Running && (same || c.Verdict == identity.Unknown) {
-			return sh.Process(c.Owner.PID)
-		}
+		c.Runs = p.Presence == probe.Running
+		c.Same = p.Start.Known && p.Start.Value == c.Owner.Start
+	}
+	if c.Runs && (c.Same || c.Verdict == identity.Unknown) {
+		return sh.Process(c.Owner.PID)
 	}
 	return sh.Openers(c.Lock)
 }
