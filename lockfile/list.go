@@ -1,85 +1,94 @@
 package lockfile
 
 import (
-	"errors"
-	"io/fs"
 	"iter"
 	"path/filepath"
-	"strings"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/probe"
 )
 
 // List walks the directory tree below dir, without following links, and yields every lock with its
-// verdict. Free locks are left out, and so are files that only happen to be called ….lock: what was
-// not written by this toolkit or its peers and has no fence beside it. An error comes with the
-// state or directory that it is about, and the walk goes on.
+// verdict, in the order of their names, folder by folder. Free locks are left out, and so are files
+// that only happen to be called ….lock: what was not written by this toolkit or its peers and has
+// no fence beside it. An error comes with the state or directory that it is about, and the walk
+// goes on.
+//
+// Locks are judged by as many goroutines as GOMAXPROCS says, a little ahead of who takes them: it
+// costs the memory of one folder's names and of some dozen findings, however many there are. Nothing
+// of it is left running when the loop has ended.
 func List(dir string, opts Options) iter.Seq2[Inspection, error] {
 	return func(yield func(Inspection, error) bool) {
 		if err := opts.validate(); err != nil {
-			yield(
-				Inspection{State: dir},
-				&Error{Op: "list", Path: dir, Step: "check the options", Err: err},
-			)
+			yield(Inspection{State: dir},
+				&Error{Op: "list", Path: dir, Step: "check the options", Err: err})
 			return
 		}
 		root := dir
 		if target, err := filepath.EvalSymlinks(dir); err == nil {
 			root = target // a link that was asked for is followed, those below are not
 		}
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				if errors.Is(err, fs.ErrNotExist) && path != root {
-					return nil // it was there a moment ago
-				}
-				if !yield(Inspection{State: path}, &Error{Op: "list", Path: path,
-					Step: "read the directory", Err: err}) {
-					return filepath.SkipAll
-				}
-				return nil
-			}
-			state, ok := strings.CutSuffix(path, lockSuffix)
-			if !ok || filepath.Base(path) == lockSuffix {
-				return nil
-			}
-			in, err := listed(state, opts)
-			if err == nil && in.Verdict == identity.Free {
-				return nil
-			}
-			if !yield(in, err) {
-				return filepath.SkipAll
-			}
-			return nil
-		})
+		startListing(root, opts).run(yield)
+	}
+}
+
+// listed is one answer of a listing.
+type listed struct {
+	in  Inspection
+	err error
+}
+
+// judgeAll inspects locks of one folder, by the names of their states, until it is told to stop.
+func (b *batch) judgeAll(opts Options, sight probe.Sight, stop <-chan struct{}) {
+	const op = "list"
+	fail := func(base, step string, err error) {
+		state := filepath.Join(b.folder, base)
+		b.found = append(b.found, listed{Inspection{State: state},
+			&Error{Op: op, Path: state, Step: step, Err: err, Next: advice(err, b.folder)}})
+	}
+	abs, err := filepath.Abs(b.folder)
+	step := "resolve the path"
+	var dir vfs.Dir
+	if err == nil {
+		// Not resolved: where the state is a link, its lock stands beside what it names, and this
+		// is another.
+		step = "open the directory"
+		dir, err = opts.fileSystem().OpenDir(abs)
+	}
+	if err != nil {
+		for _, base := range b.states {
+			fail(base, step, err)
+		}
+		return
+	}
+	defer dir.Close()
+	disk := opts.system().Filesystem(dir.Handle())
+	for _, base := range b.states {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		if err := checkName(op, filepath.Join(b.folder, base), base); err != nil {
+			b.found = append(b.found, listed{Inspection{State: filepath.Join(b.folder, base)}, err})
+			continue
+		}
+		p := placeIn(dir, base, opts, disk)
+		p.seen = &sight
+		in, err := p.listed(op)
+		if err != nil || in.Verdict != identity.Free {
+			b.found = append(b.found, listed{in, err})
+		}
 	}
 }
 
 // listed inspects one lock, without the notes that need the whole directory read again. Free stands
 // for everything that is none.
-func listed(state string, opts Options) (Inspection, error) {
-	const op = "list"
-	dir, base := filepath.Split(state)
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return Inspection{
-				State: state,
-			}, &Error{
-				Op:   op,
-				Path: state,
-				Step: "resolve the path",
-				Err:  err,
-			}
-	}
-	// Not resolved: where the state is a link, its lock stands beside what it names, and this is
-	// another.
-	p, err := openPlaceAt(op, state, dir, base, opts)
-	if err != nil {
-		return Inspection{State: state}, err
-	}
-	defer p.close()
+func (p *place) listed(op string) (Inspection, error) {
 	s, err := p.look()
 	if err != nil {
-		return Inspection{State: state, Lock: p.path(p.lockName())},
+		return Inspection{State: p.state(), Lock: p.path(p.lockName())},
 			p.failed(op, "look at the record", p.lockName(), err)
 	}
 	if s.flaw != nil && !s.ofOurs() {

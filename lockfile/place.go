@@ -104,9 +104,13 @@ func checkName(op, path, base string) error {
 }
 
 func newPlace(dir vfs.Dir, base string, opts Options) *place {
+	return placeIn(dir, base, opts, opts.system().Filesystem(dir.Handle()))
+}
+
+// placeIn is newPlace in a directory whose filesystem is known.
+func placeIn(dir vfs.Dir, base string, opts Options, fs probe.Filesystem) *place {
 	p := &place{opts: opts, in: opts.process(), sys: opts.system(), dir: dir, base: base,
-		lock: base + lockSuffix}
-	p.fs = p.sys.Filesystem(dir.Handle())
+		lock: base + lockSuffix, fs: fs}
 	p.counter = fence.NewOf(dir, p.fenceName(), p, opts.WithoutKernelLock)
 	return p
 }

@@ -195,17 +195,31 @@ func (a *app) say(format string, args ...any) {
 
 // colour marks the verdict, on a terminal only.
 func (a *app) colour(w io.Writer, v identity.Verdict, text string) string {
+	if !coloured(w) {
+		return text
+	}
+	return inColour(v, text)
+}
+
+// coloured reports whether what goes to w may be coloured.
+func coloured(w io.Writer) bool {
 	if r, results := w.(*results); results {
 		w = r.w
 	}
+	return os.Getenv("NO_COLOR") == "" && runtime.GOOS != "windows" && isTerminal(w)
+}
+
+// isTerminal reports whether somebody sees at once what is written to w.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" ||
-		runtime.GOOS == "windows" {
-		return text
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
 	}
-	if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
-		return text
-	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
+}
+
+func inColour(v identity.Verdict, text string) string {
 	code := map[identity.Verdict]string{
 		identity.Free: "32", identity.Gone: "32", identity.Alive: "33", identity.Unknown: "31",
 	}[v]

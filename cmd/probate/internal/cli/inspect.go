@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/probate-dev/probate/identity"
@@ -94,88 +93,4 @@ func verdictCode(v identity.Verdict) int {
 	default:
 		return exitUnknown
 	}
-}
-
-func (a *app) lsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "ls [--json] [DIR]",
-		Short: "Every lock below a directory with its verdict",
-		Long: `ls walks the directory tree below DIR (default: the current one), and shows every
-lock with its verdict. It changes nothing. It exits with 0 when everything could
-be looked at, whatever the verdicts, else with 1.
-
-With --json every lock is one object as inspect prints it.`,
-		Example: `  probate ls /var/lib/app
-  probate ls --json | jq -r 'select(.verdict == "unknown") | .state'`,
-		Args: operands("[DIR]"),
-	}
-	cmd.RunE = a.verb(func(_ context.Context, args []string) error {
-		dir := "."
-		if len(args) > 0 {
-			dir = args[0]
-		}
-		if dir == "" {
-			return &usageError{what: "DIR is empty", verb: "ls"}
-		}
-		return a.list(dir)
-	})
-	return cmd
-}
-
-func (a *app) list(dir string) error {
-	code := exitOK
-	rows := [][]string{{"STATE", "VERDICT", "REASON", "OWNER", "SINCE"}}
-	var verdicts []identity.Verdict
-	for in, err := range lockfile.List(dir, a.options()) {
-		switch {
-		case err != nil && a.json:
-			code = exitFailure
-			a.failedState(in.State, err)
-		case err != nil:
-			code = exitFailure
-			a.complain(err, explain(err))
-		case a.json:
-			writeJSON(a.out, in)
-		default:
-			since := ""
-			if in.Owner != nil && !in.Owner.Since.IsZero() {
-				since = in.Owner.Since.Local().Format("2006-01-02 15:04:05")
-			}
-			rows = append(
-				rows,
-				[]string{relativeTo(dir, in.State), in.Verdict.String(), string(in.Reason),
-					brief(in.Owner), since},
-			)
-			verdicts = append(verdicts, in.Verdict)
-		}
-	}
-	switch {
-	case a.json:
-	case len(rows) > 1:
-		table(a.out, rows, func(row, col int, cell string) string {
-			if row == 0 || col != 1 {
-				return cell
-			}
-			return a.colour(a.out, verdicts[row-1], cell)
-		})
-	case code == exitOK:
-		a.say("no locks below %s", quote(dir))
-	}
-	return exitWith(code)
-}
-
-// relativeTo shows a path in the terms in which the directory was named.
-func relativeTo(dir, path string) string {
-	root, err := realDir(dir)
-	if err != nil {
-		return path
-	}
-	rest, err := filepath.Rel(root, path)
-	if err != nil || !filepath.IsLocal(rest) {
-		return path
-	}
-	if dir == "." {
-		return rest
-	}
-	return strings.TrimRight(dir, string(os.PathSeparator)) + string(os.PathSeparator) + rest
 }

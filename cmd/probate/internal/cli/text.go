@@ -28,6 +28,10 @@ func writeJSON(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
+	if isPlain(buf.Bytes()) {
+		_, err := w.Write(buf.Bytes())
+		return err
+	}
 	var b strings.Builder
 	for _, r := range strings.TrimSuffix(buf.String(), "\n") {
 		switch {
@@ -45,6 +49,16 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
+// isPlain reports whether a line of JSON is ASCII that a terminal only shows.
+func isPlain(line []byte) bool {
+	for _, c := range line[:max(0, len(line)-1)] {
+		if c < ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
 // when shows a time to people: local, and without the day when it is today.
 func when(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
@@ -57,17 +71,26 @@ func when(t, now time.Time) string {
 // table lines columns up, two blanks between them. Cells are escaped. paint, when not nil, may wrap
 // the padded cell of column col in colour.
 func table(w io.Writer, rows [][]string, paint func(row, col int, cell string) string) {
-	var width []int
+	new(columns).print(w, rows, paint)
+}
+
+// columns are the widths of a table that is printed in pieces: they only grow.
+type columns struct{ width []int }
+
+// print is table, for the next rows.
+func (c *columns) print(
+	w io.Writer, rows [][]string, paint func(row, col int, cell string) string,
+) {
 	for _, row := range rows {
 		for col, cell := range row {
-			if col == len(width) {
-				width = append(width, 0)
+			if col == len(c.width) {
+				c.width = append(c.width, 0)
 			}
 			row[col] = escape(cell)
 			if col == len(row)-1 {
 				continue // nothing stands behind it
 			}
-			width[col] = max(width[col], utf8.RuneCountInString(row[col]))
+			c.width[col] = max(c.width[col], utf8.RuneCountInString(row[col]))
 		}
 	}
 	for i, row := range rows {
@@ -75,7 +98,7 @@ func table(w io.Writer, rows [][]string, paint func(row, col int, cell string) s
 		for col, cell := range row {
 			pad := ""
 			if col < len(row)-1 {
-				pad = strings.Repeat(" ", width[col]-utf8.RuneCountInString(cell)+2)
+				pad = strings.Repeat(" ", c.width[col]-utf8.RuneCountInString(cell)+2)
 			}
 			if paint != nil {
 				cell = paint(i, col, cell)

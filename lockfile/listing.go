@@ -1,0 +1,193 @@
+package lockfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/probate-dev/probate/probe"
+)
+
+// listing is a walk under way: one goroutine walks and puts the locks that it finds into batches,
+// some judge them, and who runs the loop takes the batches in the order of the walk.
+type listing struct {
+	opts  Options
+	sight probe.Sight
+	stop  chan struct{} // closed when nobody wants more
+	order chan *batch   // as they were found
+	work  chan *batch   // the same, for who judges
+	ended sync.WaitGroup
+}
+
+// batch is some locks of one folder, or an error in place of them.
+type batch struct {
+	folder string
+	states []string
+	found  []listed
+	done   chan struct{} // closed when found is complete
+}
+
+// batchSize is how many locks share an open directory, and a hand from one goroutine to another.
+const batchSize = 64
+
+func startListing(root string, opts Options) *listing {
+	workers := runtime.GOMAXPROCS(0)
+	l := &listing{
+		opts:  opts,
+		sight: probe.NewSight(opts.system()),
+		stop:  make(chan struct{}),
+		order: make(chan *batch, 2*workers),
+		work:  make(chan *batch, 2*workers),
+	}
+	l.ended.Go(func() {
+		defer close(l.order)
+		defer close(l.work)
+		l.walk(root)
+	})
+	for range workers {
+		l.ended.Go(func() {
+			for b := range l.work {
+				b.judgeAll(l.opts, l.sight, l.stop)
+				close(b.done)
+			}
+		})
+	}
+	return l
+}
+
+// run yields what is found, until there is no more or nobody wants more.
+func (l *listing) run(yield func(Inspection, error) bool) {
+	defer l.ended.Wait()
+	defer close(l.stop)
+	for b := range l.order {
+		<-b.done
+		for _, found := range b.found {
+			if !yield(found.in, found.err) {
+				return
+			}
+		}
+	}
+}
+
+// put hands a batch on. False says that nobody wants more.
+func (l *listing) put(b *batch) bool {
+	b.done = make(chan struct{})
+	judged := len(b.states) == 0
+	if judged {
+		close(b.done)
+	}
+	select {
+	case l.order <- b:
+	case <-l.stop:
+		return false
+	}
+	if judged {
+		return true
+	}
+	select {
+	case l.work <- b:
+		return true
+	case <-l.stop:
+		return false
+	}
+}
+
+// failed puts an error about a directory into its place in the order.
+func (l *listing) failed(path string, err error) bool {
+	return l.put(&batch{found: []listed{{Inspection{State: path},
+		&Error{Op: "list", Path: path, Step: "read the directory", Err: err}}}})
+}
+
+// walk lists what was asked for, which may be a lock itself.
+func (l *listing) walk(root string) {
+	info, err := os.Lstat(root)
+	if err != nil {
+		l.failed(root, err)
+		return
+	}
+	folder, name := filepath.Split(root)
+	if state, ok := stateOf(name); ok && !l.put(&batch{folder: folder, states: []string{state}}) {
+		return
+	}
+	if info.IsDir() {
+		l.walkFolder(root, true)
+	}
+}
+
+// stateOf returns the name of the state whose record has that name.
+func stateOf(name string) (state string, ok bool) {
+	state, ok = strings.CutSuffix(name, lockSuffix)
+	return state, ok && state != ""
+}
+
+// entry is what is kept of a folder's names.
+type entry struct {
+	name   string
+	folder bool
+}
+
+// walkFolder goes through one folder and those below it. False says that nobody wants more.
+func (l *listing) walkFolder(path string, isRoot bool) bool {
+	entries, err := l.entries(path)
+	if err != nil && (isRoot || !errors.Is(err, fs.ErrNotExist)) { // else it was there a moment ago
+		if !l.failed(path, err) {
+			return false
+		}
+	}
+	var some *batch
+	put := func() bool {
+		b := some
+		some = nil
+		return b == nil || l.put(b)
+	}
+	for _, e := range entries {
+		if state, ok := stateOf(e.name); ok {
+			if some == nil {
+				some = &batch{folder: path}
+			}
+			if some.states = append(some.states, state); len(some.states) == batchSize && !put() {
+				return false
+			}
+		}
+		if e.folder && (!put() || !l.walkFolder(filepath.Join(path, e.name), false)) {
+			return false
+		}
+	}
+	return put()
+}
+
+// entries returns the folders and the records in a folder, sorted by name: all that could be read,
+// with the error that ended it.
+func (l *listing) entries(path string) (found []entry, err error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	for err == nil {
+		var some []fs.DirEntry
+		some, err = dir.ReadDir(1 << 10)
+		for _, e := range some {
+			_, record := stateOf(e.Name())
+			if folder := e.IsDir(); folder || record {
+				found = append(found, entry{e.Name(), folder})
+			}
+		}
+		select {
+		case <-l.stop:
+			return nil, nil
+		default:
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	slices.SortFunc(found, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	return found, err
+}
