@@ -125,7 +125,12 @@ func viewer(p *probetest.Peer) {
 		case "process":
 			pid, err := strconv.Atoi(words[1])
 			p.Check(err)
-			p.SendJSON(system.Process(pid))
+			seen := system.Process(pid)
+			// Through a sight it must look the same, whatever has happened to /proc meanwhile.
+			if other := probe.NewSight(system).Process(pid); !sameAnswer(seen, other) {
+				p.Check(fmt.Errorf("%+v, and through a sight %+v", seen, other))
+			}
+			p.SendJSON(seen)
 		case "host":
 			p.SendJSON(system.Host())
 		case "nested":

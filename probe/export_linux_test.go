@@ -111,5 +111,11 @@ func AsCopy(s System) {
 	l.boot.Value = "of another kernel"
 }
 
+// KnowsProc reports whether s looks at processes through a mount that it found out about before.
+func KnowsProc(s System) bool {
+	key := s.(*linuxSystem).oursOn.Load()
+	return key != nil && key.unique
+}
+
 // OwnPIDFD returns the descriptor that s keeps on its own process.
 func OwnPIDFD(s System) int { return s.(*linuxSystem).own.pidfd }

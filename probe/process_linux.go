@@ -49,7 +49,7 @@ func (s *linuxSystem) look(pid int, at place) (p Process, settled bool) {
 		entry = s.openEntry(pid)
 	}
 	fd, err := s.openPIDFD(pid)
-	if known && entry.err != nil && err != unix.ESRCH { // it was not there a moment ago, or is hidden
+	if known && entry.err != nil && err != unix.ESRCH { // it is hidden, or has just begun
 		if err == nil {
 			unix.Close(fd)
 		}

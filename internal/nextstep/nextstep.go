@@ -17,8 +17,8 @@ type Case struct {
 	LockID  string // "" where there is nothing to break
 	// Owner is what the record says of its owner, with host and start; nil where it says nothing.
 	Owner *identity.Identity
-	// Asked: the process that the record names was looked at, where its number means something here.
-	// Runs: it was there and had not exited. Same: it started when the record says.
+	// Asked: the process that the record names was looked at, where its number means something
+	// here. Runs: it was there and had not exited. Same: it started when the record says.
 	Asked, Runs, Same bool
 	// Off says why takeovers are switched off, "" where they are not. OffByEnv: by the environment
 	// of this process, so that recover does not help either.

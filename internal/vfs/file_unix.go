@@ -58,7 +58,7 @@ func (f *osFile) ReadAt(p []byte, off int64) (n int, err error) {
 		}
 		n += m
 		if n < len(p) && f.first.Inode != 0 && off+int64(n) == f.first.Size {
-			return n, io.EOF // less than was asked for, and exactly to where the file ended at first
+			return n, io.EOF // less than was asked for, and to where the file ended at first
 		}
 	}
 	return n, nil

@@ -158,7 +158,9 @@ func (d *osDir) on2(op, old, new string, fn func(fd int) error) error {
 	return linkError(op, join(d.path, old), join(d.path, new), err)
 }
 
-func (d *osDir) Open(name string, access Access) (File, error) { return d.open(name, access, false) }
+func (d *osDir) Open(name string, access Access) (File, error) {
+	return d.open(name, access, false)
+}
 
 // openSeen is explained at OpenSeen.
 func (d *osDir) openSeen(name string) (File, error) { return d.open(name, Read, true) }

@@ -116,6 +116,13 @@ func testFile(t *testing.T, open Open) {
 		if !slices.Equal(names, []string{"c"}) {
 			t.Fatalf("Names: %q", names)
 		}
+		for prefix, want := range map[string][]string{"": {"c"}, "c": {"c"}, "cc": nil, "b": nil} {
+			some, err := vfs.NamesWith(d, prefix)
+			m.ok(err)
+			if !slices.Equal(some, want) {
+				t.Fatalf("NamesWith %q: %q, want %q", prefix, some, want)
+			}
+		}
 		m.ok(f.Close())
 		m.ok(d.Remove("c"))
 		m.is(d.Remove("c"), fs.ErrNotExist)
@@ -123,6 +130,8 @@ func testFile(t *testing.T, open Open) {
 		_, err = d.Stat("c")
 		m.is(err, os.ErrClosed)
 		_, err = d.Names()
+		m.is(err, os.ErrClosed)
+		_, err = vfs.NamesWith(d, "c")
 		m.is(err, os.ErrClosed)
 	}
 }

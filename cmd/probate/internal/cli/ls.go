@@ -126,7 +126,8 @@ type lister struct {
 
 func newLister(a *app, dir string) *lister {
 	l := &lister{a: a, dir: dir, shorten: relativeTo(dir),
-		out: bufio.NewWriterSize(a.out, 32<<10), painted: coloured(a.out), seen: map[identity.Verdict]int{}}
+		out: bufio.NewWriterSize(a.out, 32<<10), painted: coloured(a.out),
+		seen: map[identity.Verdict]int{}}
 	if !a.json && isTerminal(a.err) {
 		l.progress = &progress{w: a.err}
 	}

@@ -1,0 +1,119 @@
+package vfs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/probate-dev/probate/internal/vfs"
+)
+
+// The path of a directory is the real one, however it was spelled, and no second look is needed
+// where there is no link in it.
+func TestOpenParentPath(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("a/b", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(root, "a"))
+	for _, path := range []string{
+		deep + "/state", root + "/a/../a/./b//state", root + "/link/state", "b/state",
+		"./b/../b/state", "../link/state", root + "/link/../b/state",
+	} {
+		d, base, ok := vfs.OpenParent(vfs.OS(), path)
+		if !ok {
+			t.Fatalf("%s: not opened", path)
+		}
+		if base != "state" || d.Path() != deep {
+			t.Errorf("%s: %s in %s, want %s", path, base, d.Path(), deep)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A prefix picks out of many names, over several reads of the directory, those that have it.
+func TestNamesWithOfMany(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for i := range 2000 {
+		name := fmt.Sprintf("n%d-%s", i, strings.Repeat("x", i%200))
+		if strings.HasPrefix(name, "n19") {
+			want = append(want, name)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := vfs.OS().OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	got, err := vfs.NamesWith(d, "n19")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%d names, want %d: %q", len(got), len(want), got)
+	}
+	all, err := d.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	every, err := vfs.NamesWith(d, "")
+	slices.Sort(all)
+	slices.Sort(every)
+	if err != nil || !slices.Equal(all, every) {
+		t.Errorf("%d names with no prefix, %d in all: %v", len(every), len(all), err)
+	}
+}
+
+// A file that grows after it was opened is read to its end, and one that shrinks no further.
+func TestReadAfterOpening(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	d, err := vfs.OS().OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for then, now := range map[string]string{
+		"1234": "1234", "123": "12345678", "12345": "12", "": "12", "12": "",
+	} {
+		if err := os.WriteFile(path, []byte(then), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := vfs.OpenSeen(d, "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(now), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, room := range []int{1, 2, 3, 4, 5, 8, 9, 64} {
+			buf := make([]byte, room)
+			n, err := f.ReadAt(buf, 0)
+			want := now[:min(room, len(now))]
+			if string(buf[:n]) != want || (err != nil) != (n < room) {
+				t.Errorf("%q, then %q, room for %d: %q, %v", then, now, room, buf[:n], err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
