@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -126,15 +127,34 @@ func stateOf(name string) (state string, ok bool) {
 	return state, ok && state != ""
 }
 
-// entry is what is kept of a folder's names.
-type entry struct {
-	name   string
-	folder bool
+// entries are the names of a folder, as a hundred thousand of them should be held: one after the
+// other, each between a byte that says whether it is a folder and a NUL.
+type entries struct {
+	text []byte
+	at   []int // where each begins
+}
+
+func (e *entries) add(name string, folder bool) {
+	e.at = append(e.at, len(e.text))
+	flag := byte(0)
+	if folder {
+		flag = 1
+	}
+	e.text = append(append(append(e.text, flag), name...), 0)
+}
+
+func (e *entries) name(at int) []byte {
+	rest := e.text[at+1:]
+	return rest[:bytes.IndexByte(rest, 0)]
+}
+
+func (e *entries) sort() {
+	slices.SortFunc(e.at, func(a, b int) int { return bytes.Compare(e.name(a), e.name(b)) })
 }
 
 // walkFolder goes through one folder and those below it. False says that nobody wants more.
 func (l *listing) walkFolder(path string, isRoot bool) bool {
-	entries, err := l.entries(path)
+	all, err := l.entries(path)
 	if err != nil && (isRoot || !errors.Is(err, fs.ErrNotExist)) { // else it was there a moment ago
 		if !l.failed(path, err) {
 			return false
@@ -146,8 +166,9 @@ func (l *listing) walkFolder(path string, isRoot bool) bool {
 		some = nil
 		return b == nil || l.put(b)
 	}
-	for _, e := range entries {
-		if state, ok := stateOf(e.name); ok {
+	for _, at := range all.at {
+		name := string(all.name(at))
+		if state, ok := stateOf(name); ok {
 			if some == nil {
 				some = &batch{folder: path}
 			}
@@ -155,7 +176,8 @@ func (l *listing) walkFolder(path string, isRoot bool) bool {
 				return false
 			}
 		}
-		if e.folder && (!put() || !l.walkFolder(filepath.Join(path, e.name), false)) {
+		folder := all.text[at] != 0
+		if folder && (!put() || !l.walkFolder(filepath.Join(path, name), false)) {
 			return false
 		}
 	}
@@ -164,10 +186,10 @@ func (l *listing) walkFolder(path string, isRoot bool) bool {
 
 // entries returns the folders and the records in a folder, sorted by name: all that could be read,
 // with the error that ended it.
-func (l *listing) entries(path string) (found []entry, err error) {
+func (l *listing) entries(path string) (found entries, err error) {
 	dir, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	defer dir.Close()
 	for err == nil {
@@ -176,18 +198,18 @@ func (l *listing) entries(path string) (found []entry, err error) {
 		for _, e := range some {
 			_, record := stateOf(e.Name())
 			if folder := e.IsDir(); folder || record {
-				found = append(found, entry{e.Name(), folder})
+				found.add(e.Name(), folder)
 			}
 		}
 		select {
 		case <-l.stop:
-			return nil, nil
+			return entries{}, nil
 		default:
 		}
 	}
 	if err == io.EOF {
 		err = nil
 	}
-	slices.SortFunc(found, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	found.sort()
 	return found, err
 }
