@@ -281,9 +281,12 @@ func (s *sighting) format() string {
 	}
 }
 
+// traces are what comes behind the name of the state in names that are worth a note.
+var traces = []string{brokenInfix, claimInfix, markerInfix}
+
 // notes are traces beside the lock that a person should know of.
 func (p *place) notes() []string {
-	names, err := vfs.NamesWith(p.dir, p.base+".")
+	names, err := vfs.NamesWith(p.dir, p.base, traces)
 	if err != nil {
 		return nil
 	}

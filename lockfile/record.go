@@ -71,7 +71,8 @@ type proofFile struct {
 
 // leaseID is the public id of a tenure: the secret itself is never shown.
 func leaseID(lease string) string {
-	sum := sha256.Sum256([]byte(lease))
+	var buf [64]byte
+	sum := sha256.Sum256(append(buf[:0], lease...))
 	var id [16]byte
 	hex.Encode(id[:], sum[:8])
 	return string(id[:])

@@ -77,7 +77,10 @@ func (f Fact[T]) MarshalJSON() ([]byte, error) {
 type Start string
 
 // Ticks returns the Linux start value of n clock ticks since boot.
-func Ticks(n uint64) Start { return Start("ticks:" + strconv.FormatUint(n, 10)) }
+func Ticks(n uint64) Start {
+	var buf [32]byte
+	return Start(strconv.AppendUint(append(buf[:0], "ticks:"...), n, 10))
+}
 
 // Kind returns the part before the colon, or "" when s is not valid.
 func (s Start) Kind() string {

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -63,4 +62,4 @@ func (s *linuxSystem) Self() Process {
 	return p
 }
 
-func pidfdSource(pid int) string { return "pidfd_open(" + strconv.Itoa(pid) + ")" }
+func pidfdSource(number string) string { return "pidfd_open(" + number + ")" }

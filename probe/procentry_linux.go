@@ -11,13 +11,14 @@ import (
 // procEntry is the directory of one process in a /proc of this pid namespace, or the reason why
 // there is none. A thread that is not the first of its process has such a directory too.
 type procEntry struct {
-	pid int
-	dir directory
-	err error
+	pid    int
+	number string // the same, in digits
+	dir    directory
+	err    error
 }
 
 func (s *linuxSystem) openEntry(pid int) procEntry {
-	e := procEntry{pid: pid, dir: noDirectory}
+	e := procEntry{pid: pid, number: strconv.Itoa(pid), dir: noDirectory}
 	proc, err := openProcFS()
 	if err != nil {
 		e.err = err
@@ -27,13 +28,13 @@ func (s *linuxSystem) openEntry(pid int) procEntry {
 	if e.err = s.ours(proc); e.err != nil {
 		return e
 	}
-	e.dir, e.err = proc.openDir(strconv.Itoa(pid))
+	e.dir, e.err = proc.openDir(e.number)
 	return e
 }
 
 func (e procEntry) close() { e.dir.close() }
 
-func (e procEntry) source(file string) string { return "/proc/" + strconv.Itoa(e.pid) + "/" + file }
+func (e procEntry) source(file string) string { return "/proc/" + e.number + "/" + file }
 
 // stat reads the stat file. An error that vanished accepts means that the process was reaped, is
 // hidden, or was not there yet when the directory was opened.

@@ -63,19 +63,19 @@ func (s *linuxSystem) look(pid int, at place) (p Process, settled bool) {
 		return s.lookThrough(fd, entry, at)
 	case unix.ESRCH:
 		p = unknownProcess(pid, errNoProcess)
-		p.note(pidfdSource(pid), said(err))
+		p.note(pidfdSource(entry.number), said(err))
 		return p, s.confirmMissing(&p)
 	case unix.ENOENT, unix.EINVAL: // EINVAL on older kernels
 		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
-		p.note(pidfdSource(pid), said(err))
+		p.note(pidfdSource(entry.number), said(err))
 		return p, entry.confirmThread(&p)
 	case unix.ENOSYS, unix.EPERM: // before Linux 5.3; a seccomp filter
 		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
-		p.unread(pidfdSource(pid), err)
+		p.unread(pidfdSource(entry.number), err)
 		return p, s.lookWithout(&p, entry)
 	default:
 		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
-		p.unread(pidfdSource(pid), err)
+		p.unread(pidfdSource(entry.number), err)
 		return p, true
 	}
 }
@@ -87,25 +87,25 @@ func (s *linuxSystem) lookThrough(
 	pid := entry.pid
 	p = unknownProcess(pid, nil)
 	p.Readings = make([]Reading, 0, 3)
-	p.note(pidfdSource(pid), "a process has this number")
-	p.PIDFD = pidfdInode(fd, pid, at.pidfs)
+	p.note(pidfdSource(entry.number), "a process has this number")
+	p.PIDFD = pidfdInode(fd, entry.number, at.pidfs)
 
 	st, statErr := entry.stat()
 	exited, err := s.pollExited(fd)
 	if err != nil {
-		p.unread("poll(pidfd of "+strconv.Itoa(pid)+")", err)
+		p.unread("poll(pidfd of "+entry.number+")", err)
 		p.describeOr(st, statErr, entry.source("stat"))
 		return p, true
 	}
 	if exited {
 		p.Presence = Exited
-		p.note("poll(pidfd of "+strconv.Itoa(pid)+")", "all its threads have exited")
+		p.note("poll(pidfd of "+entry.number+")", "all its threads have exited")
 		if statErr == nil && !st.deadLeader() {
 			st, statErr = entry.stat() // it exited between the two questions
 		}
 	} else {
 		p.Presence = Running
-		p.note("poll(pidfd of "+strconv.Itoa(pid)+")", "has not exited")
+		p.note("poll(pidfd of "+entry.number+")", "has not exited")
 	}
 	p.describeOr(st, statErr, entry.source("stat"))
 	return p, !vanished(statErr)
@@ -197,8 +197,8 @@ func (s *linuxSystem) pollExited(fd int) (bool, error) {
 // used again until the next boot. Before, all pidfds shared one inode; and on 32 bits the inode is
 // only the lower half of it. device is that of a pidfd known to have an inode of its own: all of
 // them are on one filesystem. 0: none is known.
-func pidfdInode(fd, pid int, device uint64) Fact[uint64] {
-	source := "fstat(pidfd of " + strconv.Itoa(pid) + ")"
+func pidfdInode(fd int, number string, device uint64) Fact[uint64] {
+	source := "fstat(pidfd of " + number + ")"
 	if strconv.IntSize < 64 {
 		return Unknown[uint64](source, errInode32)
 	}

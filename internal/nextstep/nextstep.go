@@ -30,7 +30,6 @@ type Case struct {
 // command that stands for itself.
 func (c Case) Next(sys probe.System, sh shell.System) []string {
 	state := sh.Operand(c.State)
-	recover := "probate recover " + state
 	switch c.Verdict {
 	case identity.Free:
 		return []string{"nothing: the lock is free"}
@@ -38,6 +37,7 @@ func (c Case) Next(sys probe.System, sh shell.System) []string {
 		return []string{"see who it is: " + c.Who(sys, sh) + ", or wait for it:",
 			"probate run --wait 60s " + state + " -- CMD"}
 	case identity.Gone:
+		recover := "probate recover " + state
 		switch {
 		case c.OffByEnv != "":
 			return []string{c.OffByEnv + ". To take it over all the same:",

@@ -17,7 +17,7 @@ const (
 var direntBuffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
 // namesWith is explained at NamesWith. It makes strings only of the names that are wanted.
-func (d *osDir) namesWith(prefix string) ([]string, error) {
+func (d *osDir) namesWith(base string, then []string) ([]string, error) {
 	var names []string
 	err := d.fd.use(func(fd int) error {
 		names = names[:0]
@@ -38,14 +38,14 @@ func (d *osDir) namesWith(prefix string) ([]string, error) {
 			if err != nil || size <= 0 {
 				return err
 			}
-			names = appendNames(names, buf[:size], prefix)
+			names = appendNames(names, buf[:size], base, then)
 		}
 	})
 	return names, pathError("list", d.path, err)
 }
 
-// appendNames appends those names of directory entries that begin with prefix.
-func appendNames(names []string, entries []byte, prefix string) []string {
+// appendNames appends those names of directory entries that begin with base and one of some texts.
+func appendNames(names []string, entries []byte, base string, then []string) []string {
 	for len(entries) > direntName {
 		size := int(binary.NativeEndian.Uint16(entries[direntSize:]))
 		if size <= direntName || size > len(entries) {
@@ -55,8 +55,7 @@ func appendNames(names []string, entries []byte, prefix string) []string {
 		if end := bytes.IndexByte(name, 0); end >= 0 {
 			name = name[:end]
 		}
-		if len(name) >= len(prefix) && string(name[:len(prefix)]) == prefix &&
-			string(name) != "." && string(name) != ".." {
+		if beginsWith(name, base, then) && string(name) != "." && string(name) != ".." {
 			names = append(names, string(name))
 		}
 		entries = entries[size:]

@@ -1,9 +1,6 @@
 package vfs
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // OpenParent opens the directory of path and returns the last element, like Resolve and OpenDir,
 // but leaves the way there to the system, which follows it in one call; Dir.Path resolves it when
@@ -29,17 +26,30 @@ func OpenSeen(dir Dir, name string) (File, error) {
 	return dir.Open(name, Read)
 }
 
-// NamesWith returns the names in dir that begin with prefix, unsorted.
-func NamesWith(dir Dir, prefix string) ([]string, error) {
+// NamesWith returns the names in dir that begin with base and then one of some texts, unsorted.
+func NamesWith(dir Dir, base string, then []string) ([]string, error) {
 	if d, can := dir.(interface {
-		namesWith(prefix string) ([]string, error)
+		namesWith(base string, then []string) ([]string, error)
 	}); can {
-		return d.namesWith(prefix)
+		return d.namesWith(base, then)
 	}
 	names, err := dir.Names()
 	return slices.DeleteFunc(names, func(name string) bool {
-		return !strings.HasPrefix(name, prefix)
+		return !beginsWith([]byte(name), base, then)
 	}), err
+}
+
+func beginsWith(name []byte, base string, then []string) bool {
+	if len(name) < len(base) || string(name[:len(base)]) != base {
+		return false
+	}
+	rest := name[len(base):]
+	for _, t := range then {
+		if len(rest) >= len(t) && string(rest[:len(t)]) == t {
+			return true
+		}
+	}
+	return false
 }
 
 // Park lets the descriptor of a directory go, until the directory is used again. in is an open file

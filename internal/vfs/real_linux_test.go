@@ -61,7 +61,7 @@ func TestNamesWithOfMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	got, err := vfs.NamesWith(d, "n19")
+	got, err := vfs.NamesWith(d, "n", []string{"", "19"}[1:])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestNamesWithOfMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	every, err := vfs.NamesWith(d, "")
+	every, err := vfs.NamesWith(d, "", []string{""})
 	slices.Sort(all)
 	slices.Sort(every)
 	if err != nil || !slices.Equal(all, every) {

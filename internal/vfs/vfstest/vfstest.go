@@ -116,11 +116,14 @@ func testFile(t *testing.T, open Open) {
 		if !slices.Equal(names, []string{"c"}) {
 			t.Fatalf("Names: %q", names)
 		}
-		for prefix, want := range map[string][]string{"": {"c"}, "c": {"c"}, "cc": nil, "b": nil} {
-			some, err := vfs.NamesWith(d, prefix)
+		for base, want := range map[string][]string{"": {"c"}, "c": {"c"}, "cc": nil, "b": nil} {
+			some, err := vfs.NamesWith(d, base, []string{"x", ""})
 			m.ok(err)
+			if none, err := vfs.NamesWith(d, base, []string{"x"}); err != nil || len(none) > 0 {
+				t.Fatalf("NamesWith %q and x: %q, %v", base, none, err)
+			}
 			if !slices.Equal(some, want) {
-				t.Fatalf("NamesWith %q: %q, want %q", prefix, some, want)
+				t.Fatalf("NamesWith %q: %q, want %q", base, some, want)
 			}
 		}
 		m.ok(f.Close())
@@ -131,7 +134,7 @@ func testFile(t *testing.T, open Open) {
 		m.is(err, os.ErrClosed)
 		_, err = d.Names()
 		m.is(err, os.ErrClosed)
-		_, err = vfs.NamesWith(d, "c")
+		_, err = vfs.NamesWith(d, "c", []string{""})
 		m.is(err, os.ErrClosed)
 	}
 }
