@@ -41,7 +41,7 @@ var exitMeanings = []struct {
 	{exitChanged, "the lock is no longer the one that break was told"},
 	{exitCannotRun, "CMD cannot be run"},
 	{exitNotFound, "CMD was not found"},
-	{exitSignal, "and n: CMD, or probate while it waited or listed, ended by signal n"},
+	{exitSignal, "and n: CMD, or probate while it waited, ended by signal n"},
 }
 
 // exitCodesText is the help page, made from the constants.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,11 +20,12 @@ func (a *app) lsCommand() *cobra.Command {
 		Long: `ls walks the directory tree below DIR (default: the current one), and shows every
 lock with its verdict, sorted by name, folder by folder. It changes nothing. It
 exits with 0 when everything could be looked at, whatever the verdicts, else
-with 1; Ctrl-C ends it with what was found so far.
+with 1.
 
-With --json every lock is one object as inspect prints it, at once. Without,
-the columns are lined up by the first 1000 locks. How far it is stands on
-standard error, where that is a terminal.`,
+With --json every lock is one object as inspect prints it. What is found is
+printed as it is found: the columns are lined up by the first 1000 locks, or by
+those of the first second. How far it is stands on standard error, where that
+is a terminal.`,
 		Example: `  probate ls /var/lib/app
   probate ls --json | jq -r 'select(.verdict == "unknown") | .state'`,
 		Args: operands("[DIR]"),
@@ -55,13 +55,8 @@ type found struct {
 func (a *app) list(ctx context.Context, dir string, tick <-chan time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	interrupted := make(chan os.Signal, 1)
-	if !signal.Ignored(os.Interrupt) {
-		signal.Notify(interrupted, os.Interrupt)
-		defer signal.Stop(interrupted)
-	}
 	// What is found comes from a goroutine, so that a disk that does not answer holds up neither
-	// the end nor the progress.
+	// the end nor the progress. Signals end the program as they do any other.
 	answers := make(chan found, 256)
 	go func() {
 		defer close(answers)
@@ -89,9 +84,6 @@ func (a *app) list(ctx context.Context, dir string, tick <-chan time.Time) error
 			}
 		case <-tick:
 			l.tell()
-		case sig := <-interrupted:
-			l.end()
-			return &codeError{exitSignal + signalNumber(sig), "signal", &signalError{sig}}
 		case <-ctx.Done():
 			l.end()
 			return context.Cause(ctx)
@@ -99,11 +91,12 @@ func (a *app) list(ctx context.Context, dir string, tick <-chan time.Time) error
 	}
 }
 
-// firstRows is how many locks the width of the columns goes by, and nextRows how many are printed
-// together after that.
+// firstRows is how many locks the width of the columns goes by, or those that were there after
+// firstTicks; and nextRows how many are printed together after that.
 const (
-	firstRows = 1000
-	nextRows  = 100
+	firstRows  = 1000
+	firstTicks = 5
+	nextRows   = 100
 )
 
 // lister prints a listing.
@@ -119,6 +112,7 @@ type lister struct {
 	rows     [][]string
 	verdicts []identity.Verdict
 	painted  bool
+	ticks    int
 
 	seen     map[identity.Verdict]int
 	progress *progress // nil: nobody would see it
@@ -194,7 +188,7 @@ func (l *lister) flush() {
 
 // tell says how far the listing is.
 func (l *lister) tell() {
-	if l.begun {
+	if l.ticks++; l.begun || l.ticks >= firstTicks {
 		l.print()
 	}
 	l.out.Flush()

@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal starts probate as the leader of a session with a terminal of its own, and returns the
-// other end of that terminal.
-func onTerminal(t *testing.T, dir string, env []string, args ...string) (*exec.Cmd, *os.File) {
+// terminalPair makes a terminal: the end that a program sees, and the one that a person sees.
+func terminalPair(t *testing.T) (control, tty *os.File) {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -31,10 +30,18 @@ func onTerminal(t *testing.T, dir string, env []string, args ...string) (*exec.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return control, tty
+}
+
+// onTerminal starts probate as the leader of a session with a terminal of its own, and returns the
+// other end of that terminal.
+func onTerminal(t *testing.T, dir string, env []string, args ...string) (*exec.Cmd, *os.File) {
+	t.Helper()
+	control, tty := terminalPair(t)
 	defer tty.Close()
 	cmd := exec.Command("probate", args...)
 	cmd.Dir = dir
