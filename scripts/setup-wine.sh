@@ -1,7 +1,8 @@
 #!/bin/bash
-# Installs Debian trixie's Wine 10 into a folder of its own on Debian bookworm
+# Installs Debian trixie's Wine 10 into a folder of its own on Debian or Ubuntu
 # (no chroot, no change to the host's libc or apt sources) and prepares a prefix
 # for console programs. Idempotent. Prints the path of the `go test -exec` wrapper.
+# As root, where patchelf or Debian's keys are missing: it installs them.
 #
 #   WINE_HOME   where everything goes (default: ~/.cache/gowine)
 set -euo pipefail
@@ -14,23 +15,27 @@ mkdir -p "$(dirname "$WINE_HOME")"; exec 8>"$WINE_HOME.lock"; flock 8      # one
 
 if [ "$(cat "$WINE_HOME/stamp" 2>/dev/null)" != "$STAMP" ]; then
   rm -rf "$WINE_HOME"; mkdir -p "$ROOT" "$WINE_HOME/bin"
-  command -v patchelf >/dev/null || {
-    say "installing patchelf"
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends patchelf >/dev/null
+  command -v apt-get >/dev/null || { say "needs apt-get, as Debian and Ubuntu have it"; exit 1; }
+  KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg MISSING=()
+  command -v patchelf >/dev/null || MISSING+=(patchelf)
+  [ -r "$KEYRING" ] || MISSING+=(debian-archive-keyring)
+  [ ${#MISSING[@]} = 0 ] || {
+    say "installing ${MISSING[*]}"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${MISSING[@]}" >/dev/null
   }
   # apt with its own lists, sources and cache: the machine's apt does not see trixie
   A=$WINE_HOME/apt; mkdir -p "$A/lists/partial" "$A/cache/archives/partial" "$A/debs"
-  # the same Debian mirror that this machine already uses
+  # the same Debian mirror that this machine already uses, if it does
   # shellcheck disable=SC2016 # apt fills it in
-  MIRROR=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -E '/debian/?$' | head -n 1)
-  [ -n "$MIRROR" ] || { say "no Debian mirror in this machine's apt sources"; exit 1; }
+  MIRROR=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -E '/debian/?$' | head -n 1) || true
+  MIRROR=${MIRROR:-http://deb.debian.org/debian/}
   cat > "$A/trixie.sources" <<S
 Types: deb
 URIs: $MIRROR
 Suites: trixie
 Components: main
 Architectures: amd64
-Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+Signed-By: $KEYRING
 S
   APT=(-qq -o "Dir::Etc::sourcelist=$A/trixie.sources" -o Dir::Etc::sourceparts=/nonexistent
        -o "Dir::State::lists=$A/lists" -o Dir::State::status=/dev/null -o "Dir::Cache=$A/cache"

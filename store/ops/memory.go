@@ -143,7 +143,7 @@ func (m *Memory) CompareAndSwap(ctx context.Context, id string, expected Revisio
 		err = fmt.Errorf("%w: the data: %w", ErrInvalid, err)
 		return Operation{}, m.failed("compare and swap", "check the change", id, nil, err)
 	}
-	var follow *Operation
+	var follow, other *Operation
 	op, err := m.change(ctx, "compare and swap", id, &expected,
 		func(op Operation, me Stamp) (_ Operation, _ bool, err error) {
 			if op, err = m.phases.change(work(op, me, m.judge), c, data, me); err != nil ||
@@ -151,8 +151,10 @@ func (m *Memory) CompareAndSwap(ctx context.Context, id string, expected Revisio
 				return op, true, err
 			}
 			var a asked
-			if a, err = c.FollowUp.follows(op); err == nil && m.byID[a.id] != nil {
-				err = fmt.Errorf("%w: the operation exists", ErrConflict)
+			if a, err = c.FollowUp.follows(op); err == nil {
+				if other = m.byID[a.id]; other != nil {
+					err = fmt.Errorf("%w: the operation exists", ErrConflict)
+				}
 			}
 			next := m.phases.begin(a, me)
 			next.Follows, op.FollowUp, follow = op.ID, a.id, &next
@@ -160,6 +162,10 @@ func (m *Memory) CompareAndSwap(ctx context.Context, id string, expected Revisio
 		})
 	if err == nil && follow != nil {
 		m.put(*follow)
+	}
+	if e, ok := errors.AsType[*Error](err); ok && other != nil {
+		now := copyOf(*other)
+		e.ID, e.Current = other.ID, &now
 	}
 	return op, err
 }
