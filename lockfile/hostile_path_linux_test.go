@@ -106,13 +106,6 @@ var plants = map[string]func(t *testing.T, path string) (victim string){
 	},
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // factsOf is what must not change about a file, "" for none.
 func factsOf(t *testing.T, path string) string {
 	t.Helper()

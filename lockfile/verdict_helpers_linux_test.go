@@ -39,18 +39,6 @@ func lookThere(t *testing.T, c *probetest.Child, path string) onlooker {
 	}
 }
 
-// openState returns the path of a state that does not exist, in a folder that every user can enter.
-func openState(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, d := range []string{dir, filepath.Dir(dir)} {
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return filepath.Join(dir, "state.json")
-}
-
 // wantFree demands that nobody holds the lock.
 func wantFree(t *testing.T, r onlooker, state string) {
 	t.Helper()
