@@ -115,8 +115,13 @@ func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
 			told = now
 			p.opts.OnWaiting(p.inspection(&s))
 		}
-		if cause := w.wait(ctx, s); cause != nil {
-			return nil, p.busy(opAcquire, s, cause)
+		switch lock, err := w.wait(ctx, s); {
+		case lock != nil:
+			return lock, nil
+		case err != nil && ctx.Err() != nil, errors.Is(err, ErrGateBusy):
+			return nil, p.busy(opAcquire, s, err)
+		case err != nil:
+			return nil, err
 		}
 	}
 }

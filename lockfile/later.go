@@ -7,14 +7,17 @@ import (
 
 // errands are functions that run after the same time, beside everything else, on one timer of the
 // runtime. To start a timer can wake a thread, which costs as much as half of a tenure. So the
-// timer is not stopped when an errand is, and one start serves all tenures of that time.
+// timer is not stopped when an errand is, and runs on until a while has passed without any.
 type errands struct {
 	after time.Duration
 
 	mu          sync.Mutex
 	running     bool // the timer
+	spare       int  // how often it runs on with nothing to do
 	first, last *errand
 }
+
+const spareRuns = 10
 
 type errand struct {
 	all        *errands
@@ -34,7 +37,7 @@ func (e *errands) add(fn func()) (stop func()) {
 	} else {
 		e.first = one
 	}
-	e.last = one
+	e.last, e.spare = one, spareRuns
 	if !e.running {
 		e.running = true
 		time.AfterFunc(e.after, e.run)
@@ -77,7 +80,12 @@ func (e *errands) run() {
 		e.remove(one)
 		go one.fn()
 	}
-	if e.running = e.first != nil; e.running {
-		time.AfterFunc(e.first.due.Sub(now), e.run)
+	next := e.after
+	if e.first != nil {
+		next = e.first.due.Sub(now)
 	}
+	if e.running = e.first != nil || e.spare > 0; e.running {
+		time.AfterFunc(next, e.run)
+	}
+	e.spare--
 }

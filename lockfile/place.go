@@ -45,7 +45,8 @@ type place struct {
 	kept    bool         // by a goroutine that withdraws a record
 	idle    idle
 
-	prepared *prepared // by an acquire that waits
+	prepared  *prepared // by an acquire that waits
+	needsName bool      // nothing can be prepared here
 }
 
 // openPlace resolves a state path and opens its directory. Nothing is created.

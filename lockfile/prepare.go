@@ -1,6 +1,9 @@
 package lockfile
 
-import "errors"
+import (
+	"errors"
+	"io/fs"
+)
 
 // prepared is a record that was written while its process waited: to publish it is all that is left
 // to do when the lock gets free. It has no name and is locked, so that nobody sees it, and it is
@@ -14,13 +17,19 @@ type prepared struct {
 // That the counter says the same after the record is published covers the whole wait: it never
 // goes back.
 func (p *place) prepare() {
-	if p.prepared != nil || p.opts.FreshToken {
+	if p.prepared != nil || p.needsName || p.opts.FreshToken {
 		return
 	}
 	p.counter.Keep()
 	r, err := p.counter.Glance()
-	if err != nil || !p.in.wasRead(r.File.Device, r.File.Inode) {
+	if err != nil {
 		return
+	}
+	if !p.in.wasRead(r.File.Device, r.File.Inode) {
+		if logged, err := p.lastLoggedFence(); err != nil || logged > r.Token {
+			return // openFence repairs it, or is told why not
+		}
+		p.in.firstRead(r.File.Device, r.File.Inode)
 	}
 	d, err := p.newDraft(opAcquire, r.Token, false)
 	if err != nil {
@@ -28,6 +37,7 @@ func (p *place) prepare() {
 	}
 	if !d.unnamed {
 		d.discard()
+		p.needsName = true
 		return
 	}
 	p.prepared = &prepared{d, counted{r.Token, r}}
@@ -42,7 +52,8 @@ func (p *place) unprepare() {
 }
 
 // publishPrepared publishes the prepared record, as of now. Neither a lock nor an error: there is
-// none, or it cannot be used.
+// none, or it cannot be used. errTaken says that somebody has the lock, and that the record can be
+// used again.
 func (p *place) publishPrepared(withdraw func(*Lock) error) (counted, *Lock, error) {
 	ready := p.prepared
 	if ready == nil {
@@ -53,9 +64,28 @@ func (p *place) publishPrepared(withdraw func(*Lock) error) (counted, *Lock, err
 		ready.d.discard()
 		return counted{}, nil, nil
 	}
-	lock, err := p.publishAs(ready.d, ready.seen.token, withdraw)
+	err := ready.d.publish()
+	if errors.Is(err, fs.ErrExist) {
+		p.prepared = ready
+		return counted{}, nil, errTaken
+	}
+	lock, err := p.published(ready.d, err, ready.seen.token, withdraw)
 	if errors.Is(err, errNeedsName) {
 		return counted{}, nil, nil
 	}
 	return ready.seen, lock, err
+}
+
+// acquirePrepared is acquireFree for a waiter that was woken and has its record ready, and has not
+// looked: that publishing succeeds says that the name was free. Neither a lock nor an error: look.
+func (p *place) acquirePrepared() (*Lock, error) {
+	withdraw := func(l *Lock) error { return l.withdraw(true) }
+	seen, lock, err := p.publishPrepared(withdraw)
+	if lock != nil {
+		lock, err = p.confirm(seen, lock, withdraw)
+	}
+	if errors.Is(err, errMoved) {
+		return nil, nil
+	}
+	return lock, err
 }

@@ -24,9 +24,18 @@ func (p *place) acquireFree(ctx context.Context, wait bool) (*Lock, error) {
 		}
 		lock, err = p.publish(seen.token, withdraw)
 	}
-	if err != nil {
+	switch {
+	case err == errTaken:
+		return nil, errMoved // it was free a moment ago
+	case err != nil:
 		return nil, err
 	}
+	return p.confirm(seen, lock, withdraw)
+}
+
+// confirm makes sure of a lock that was just published. One that cannot be handed out is withdrawn,
+// and errMoved says that this is for a counter that has moved.
+func (p *place) confirm(seen counted, lock *Lock, withdraw func(*Lock) error) (*Lock, error) {
 	// The counter moves only under a takeover or break. One that went on while this record was
 	// being published may have thought this lock's name free: begin again.
 	same, err := p.unmoved(seen)
@@ -103,11 +112,13 @@ func (p *place) publishDraft(
 	if err != nil {
 		return nil, err
 	}
-	return p.publishAs(d, token, withdraw)
+	return p.published(d, d.publish(), token, withdraw)
 }
 
-func (p *place) publishAs(d *draft, token fence.Token, withdraw func(*Lock) error) (*Lock, error) {
-	switch err := d.publish(); {
+// published makes a lock of a draft whose publishing came to err.
+func (p *place) published(d *draft, err error, token fence.Token, withdraw func(*Lock) error) (
+	*Lock, error) {
+	switch {
 	case err == nil:
 		return newLock(p, d, token, nil), nil
 	case errors.Is(err, errNeedsName):

@@ -41,8 +41,11 @@ type waiting struct {
 	nap   nap
 	gave  bool // way to those before, since the lock was last seen free
 
-	watch   *wake.Watch // of the record in seen; nil: none
-	seen    vfs.Info
+	bell    *wake.Bell  // of the first in the queue; nil: none
+	watch   *wake.Watch // of those who get no bell; nil: none
+	belled  bool        // no bell was to be had
+	watches bool        // the end of the process is noticed
+	seen    vfs.Info    // the record that is watched
 	pid     int
 	echoing int // looks left after an event
 }
@@ -64,6 +67,10 @@ func (w *waiting) end() {
 
 // unwatch does not wait for the watch to end.
 func (w *waiting) unwatch() {
+	if w.bell != nil {
+		w.bell.Close()
+		w.bell = nil
+	}
 	if w.watch != nil {
 		w.p.in.Go(w.watch.Close)
 		w.watch = nil
@@ -104,47 +111,84 @@ func (w *waiting) giveWay(ctx context.Context) error {
 }
 
 // wait waits until it is worth looking again. s is what was seen last. It returns the cause of ctx
-// when that ends.
-func (w *waiting) wait(ctx context.Context, s sighting) error {
+// when that ends, or the lock, if that could be had without looking.
+func (w *waiting) wait(ctx context.Context, s sighting) (*Lock, error) {
 	w.gave = false
 	if !w.p.in.watches || s.finding.Verdict != identity.Alive && !w.p.opts.WaitUnknown {
-		return w.pause.wait(ctx)
+		return w.unwatched(ctx)
 	}
 	w.join()
 	position := w.queue.Position()
 	if position.Ahead > 1 {
 		w.unwatch()
-		return w.sleep(ctx, position)
+		return nil, w.sleep(ctx, position)
 	}
 	w.nap = nap{}
-	if w.watch == nil || !w.watching(s) {
-		w.watchFor(s)
-		if w.watch != nil {
-			return context.Cause(ctx) // look again: it may have happened before
-		}
+	if !w.watching(s, position.Ahead == 0) && w.watchFor(s, position.Ahead == 0) &&
+		!(w.watches && w.stays()) {
+		return nil, context.Cause(ctx) // look again: it may have happened before
 	}
-	if w.watch == nil || !w.watch.File {
-		return w.pause.wait(ctx)
+	if w.bell == nil && (w.watch == nil || !w.watch.File) {
+		return nil, w.pause.wait(ctx)
 	}
 	if position.Ahead == 0 {
 		w.p.prepare()
 	}
 	d := slowDeath
-	if w.watch.Process {
+	if w.watches {
 		d = slowPause
 	}
 	if w.echoing > 0 {
 		w.echoing--
 		d = echo << (echoes - w.echoing)
 	}
-	woken, err := pauseOr(ctx, d/2+jitter(d/2), w.watch.C)
+	d = d/2 + jitter(d/2)
+	if w.bell != nil {
+		return w.atBell(ctx, d)
+	}
+	woken, err := pauseOr(ctx, d, w.watch.C)
 	if woken {
 		w.echoing = echoes
-		if position.Ahead > 0 && err == nil {
-			return w.p.in.Pause(ctx, grace/2+jitter(grace)) // the first in the queue is woken too
+		if position.Ahead > 0 && err == nil { // the first in the queue is woken too
+			err = w.p.in.Pause(ctx, echo/2+jitter(echo))
 		}
 	}
-	return err
+	return nil, err
+}
+
+// atBell waits as the first in the queue. Most of the time it is woken because the lock is free.
+func (w *waiting) atBell(ctx context.Context, d time.Duration) (*Lock, error) {
+	switch w.bell.Wait(ctx, d) {
+	case wake.TimeIsUp:
+		return nil, context.Cause(ctx)
+	case wake.Rung:
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		lock, err := w.p.acquirePrepared()
+		if err != errTaken {
+			return lock, err
+		}
+		w.bell.Forget() // look after all that is forgotten
+	}
+	w.echoing = echoes
+	return nil, context.Cause(ctx)
+}
+
+// unwatched waits where nothing wakes anybody.
+func (w *waiting) unwatched(ctx context.Context) (*Lock, error) {
+	if !w.p.in.Ready {
+		return nil, w.pause.wait(ctx)
+	}
+	w.p.prepare()
+	if err := w.pause.wait(ctx); err != nil {
+		return nil, err
+	}
+	lock, err := w.p.acquirePrepared()
+	if err == errTaken {
+		err = nil
+	}
+	return lock, err
 }
 
 // sleep waits far behind in the queue. Awake for a moment, it only looks whether its turn has come,
@@ -167,29 +211,59 @@ func (w *waiting) sleep(ctx context.Context, position wake.Position) error {
 	return nil
 }
 
-// watching reports whether the record in s is the watched one.
-func (w *waiting) watching(s sighting) bool {
-	return w.seen.SameFile(s.info) && w.pid == s.watchedPID()
+// watching reports whether the record in s is the watched one, as the first in the queue does.
+func (w *waiting) watching(s sighting, first bool) bool {
+	if !w.seen.SameFile(s.info) || w.pid != s.watchedPID() {
+		return false
+	}
+	if w.bell != nil {
+		return first && w.bell.Watches()
+	}
+	return w.watch != nil && (!first || w.belled)
 }
 
-// watchFor watches the record in s and the process that it names.
-func (w *waiting) watchFor(s sighting) {
-	w.unwatch()
+// watchFor watches the record in s and the process that it names, and reports whether it does.
+func (w *waiting) watchFor(s sighting, first bool) bool {
 	w.echoing = 0
-	if !w.p.fs.Local {
-		return // what other machines do to the file is not told
+	if !w.p.fs.Local { // what other machines do to the file is not told
+		w.unwatch()
+		return false
 	}
 	pin, err := w.p.dir.Pin(w.p.lockName())
 	if err != nil {
-		return
+		w.unwatch()
+		return false
 	}
 	defer pin.Close()
 	if info, err := pin.Stat(); err != nil || !info.SameFile(s.info) {
-		return
+		w.unwatch()
+		return false
 	}
 	w.seen, w.pid = s.info, s.watchedPID()
-	w.watch = wake.Open(wake.Target{Dir: w.p.dir.Path(), Name: w.p.lockName(),
-		Handle: pin.Handle(), PID: w.pid})
+	target := wake.Target{Dir: w.p.dir.Path(), Name: w.p.lockName(), Handle: pin.Handle(),
+		PID: w.pid}
+	if first && w.bell == nil {
+		w.unwatch()
+		w.bell = wake.Listen()
+	}
+	if first && w.bell != nil {
+		if file, process := w.bell.Watch(target); file {
+			w.watches = process
+			return true
+		}
+	}
+	w.unwatch()
+	w.belled = first
+	w.watch = wake.Open(target)
+	w.watches = w.watch.Process
+	return true
+}
+
+// stays reports whether the watched record was still there when its watch had begun. An end of its
+// owner before that is told.
+func (w *waiting) stays() bool {
+	info, err := w.p.dir.Stat(w.p.lockName())
+	return err == nil && info.SameFile(w.seen)
 }
 
 // watchedPID returns the process whose end is worth a look, 0 where its number means nothing here.

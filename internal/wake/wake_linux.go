@@ -75,7 +75,7 @@ var theHub hub
 const changes = unix.IN_ATTRIB | unix.IN_MOVE_SELF | unix.IN_DELETE_SELF | unix.IN_MODIFY |
 	unix.IN_CLOSE_WRITE
 
-// add begins to watch the inode behind the handle.
+// add has one more Watch told.
 func (h *hub) add(w *Watch, t Target) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,11 +90,7 @@ func (h *hub) add(w *Watch, t Target) bool {
 	if t.Quietly {
 		mask &^= unix.IN_CLOSE_WRITE
 	}
-	wd, err := unix.InotifyAddWatch(h.fd, "/proc/self/fd/"+strconv.Itoa(int(t.Handle)), mask)
-	if err != nil { // no /proc: by its name, and whoever watches compares again
-		path := filepath.Join(t.Dir, t.Name)
-		wd, err = unix.InotifyAddWatch(h.fd, path, mask|unix.IN_DONT_FOLLOW)
-	}
+	wd, err := addWatch(h.fd, t, mask)
 	if err != nil {
 		h.closeIfUnused()
 		return false
@@ -106,6 +102,16 @@ func (h *hub) add(w *Watch, t Target) bool {
 	h.files[id][w] = true
 	w.atClose(func() { h.remove(id, w) })
 	return true
+}
+
+// addWatch begins to watch the inode behind the handle.
+func addWatch(fd int, t Target, mask uint32) (wd int, err error) {
+	wd, err = unix.InotifyAddWatch(fd, "/proc/self/fd/"+strconv.Itoa(int(t.Handle)), mask)
+	if err != nil { // no /proc: by its name, and whoever watches compares again
+		path := filepath.Join(t.Dir, t.Name)
+		wd, err = unix.InotifyAddWatch(fd, path, mask|unix.IN_DONT_FOLLOW)
+	}
+	return wd, err
 }
 
 func (h *hub) open() bool {

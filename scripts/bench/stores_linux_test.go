@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/renameio/v2"
 	nightlyone "github.com/nightlyone/lockfile"
 
 	"github.com/probate-dev/probate/store/docs"
@@ -137,10 +136,7 @@ func addInFile(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(path, text, 0o600); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return replaceDurably(path, text)
 }
 
 func countInFile(dir string) (int, error) {

@@ -42,6 +42,20 @@ func own() []*Scenario {
 			owner(c, (*Proc).updateAndRelease)
 			c.Add(contender("A"))
 		}},
+		{Name: "woken", Crashes: 1, Ready: true, Setup: func(c *Cast) {
+			warm(c)
+			owner(c, (*Proc).updateAndRelease)
+			c.Add(contender("A"))
+		}},
+		{Name: "woken-break", Crashes: 1, Ready: true, Setup: func(c *Cast) {
+			warm(c)
+			owner(c, (*Proc).updateAndRelease)
+			c.Add(contender("A"))
+			c.Add(once("person", func(p *Proc) {
+				p.Break()
+				p.Tenancy(false)
+			}))
+		}},
 		{Name: "dead", Crashes: 1, Setup: func(c *Cast) {
 			warm(c)
 			dead(c)

@@ -23,6 +23,7 @@ type Scenario struct {
 	LegacyRecovers bool
 	OpenersHidden  bool // who has a file open cannot be scanned
 	Unlogged       bool // numbers are handed out that are not logged (Options.FreshToken)
+	Ready          bool // waiters have their record ready, and publish it without looking
 	// NeedsPerson says that the last process may find a lock that nobody can judge.
 	NeedsPerson bool
 

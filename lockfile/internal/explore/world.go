@@ -145,7 +145,7 @@ func (w *world) newProc(script *Script) *Proc {
 	seam.Enter(&p.opts, p.files, seam.Process{
 		PID: func() int { return p.pid }, UID: func() int { return 0 },
 		Now: p.now, Random: p.random, Go: p.spawn, Pause: p.pause,
-		Later: func(time.Duration, func()) func() { return func() {} },
+		Later: func(time.Duration, func()) func() { return func() {} }, Ready: w.scenario.Ready,
 	})
 	w.procs = append(w.procs, p)
 	return p

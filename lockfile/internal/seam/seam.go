@@ -22,6 +22,9 @@ type Process struct {
 	Pause func(ctx context.Context, d time.Duration) error
 	// Later runs fn once after d, beside everything else, unless it is stopped before.
 	Later func(d time.Duration, fn func()) (stop func())
+	// Ready makes waiters prepare their record before a Pause, and publish it after that without
+	// looking first, as those do that the system wakes.
+	Ready bool
 }
 
 // Enter makes opts, a *lockfile.Options, and all its copies those of a process of its own, on that
