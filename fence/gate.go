@@ -19,6 +19,10 @@ type fileGate struct {
 	size int64    // of the file at the name, when it was last looked at
 	buf  [readSize]byte
 
+	entered struct { // the number as it was when the gate was taken, if it was looked at
+		token Token
+		known bool
+	}
 	stale bool // f is not the file at the name any more
 	made  bool // f was made by this gate
 
@@ -50,6 +54,7 @@ func (g *fileGate) settle(created bool) error {
 	}
 	t, damage := c.judge(b, Token(c.seen.Load()))
 	if damage == nil && !created {
+		g.entered.token, g.entered.known = t, true
 		c.saw(t)
 		return nil
 	}
@@ -119,6 +124,15 @@ func (g *fileGate) Current() (Token, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.current("read")
+}
+
+// Entered returns the number that was read when the gate of a Counter was taken. False: it was not,
+// or it had to be repaired.
+func Entered(gate Gate) (Token, bool) {
+	if g, ok := gate.(*fileGate); ok {
+		return g.entered.token, g.entered.known
+	}
+	return 0, false
 }
 
 func (g *fileGate) current(op string) (Token, error) {

@@ -7,11 +7,14 @@ import (
 )
 
 // idle lets the descriptors of a place go while nobody uses it: a lock that is held for long keeps
-// only that of its record.
+// only that of its record. Who writes often finds them open: they are let go settleAfter the last
+// use.
 type idle struct {
 	mu    sync.Mutex
 	users int
 	in    vfs.File // set: the place is parked while it has no users; a file in the directory
+	stop  func()   // what is to park it; nil: nothing
+	over  bool     // the place is closed
 }
 
 // enter keeps the place open until leave.
@@ -19,13 +22,32 @@ func (p *place) enter() {
 	p.idle.mu.Lock()
 	defer p.idle.mu.Unlock()
 	p.idle.users++
+	if p.idle.in != nil {
+		p.counter.Keep()
+	}
 }
 
 func (p *place) leave() {
 	p.idle.mu.Lock()
 	defer p.idle.mu.Unlock()
 	p.idle.users--
-	p.parkIfIdle()
+	if p.idle.in == nil || p.idle.users > 0 || p.idle.over {
+		return
+	}
+	p.idle.end()
+	p.idle.stop = p.in.Later(settleAfter, func() {
+		p.idle.mu.Lock()
+		defer p.idle.mu.Unlock()
+		p.parkIfIdle()
+	})
+}
+
+// end says that nothing is to be parked any more. The lock is held.
+func (i *idle) end() {
+	if i.stop != nil {
+		i.stop()
+		i.stop = nil
+	}
 }
 
 // rest says that the place is used rarely from now on. in is a file in the directory, open as long
@@ -38,7 +60,7 @@ func (p *place) rest(in vfs.File) {
 }
 
 func (p *place) parkIfIdle() {
-	if p.idle.in != nil && p.idle.users == 0 {
+	if p.idle.in != nil && p.idle.users == 0 && !p.idle.over {
 		_ = p.counter.Rest()
 		vfs.Park(p.dir, p.idle.in)
 	}

@@ -1,7 +1,6 @@
 package lockfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,7 @@ func (t *tenure) WriteFileKeeping(path, previous string, data []byte, perm fs.Fi
 	if previous == "" {
 		previous = "." // refused below
 	}
-	_, err := t.write(path, bytes.NewReader(data), perm, previous)
+	_, err := t.write(path, data, nil, perm, previous)
 	return err
 }
 
@@ -32,7 +31,7 @@ func (w *replacement) checkPrevious(t *tenure, name string) error {
 		err = fmt.Errorf("%q is not a name in the directory of the file", name)
 	case name == w.p.base, vfs.ManySpellings() && strings.EqualFold(name, w.p.base):
 		err = fmt.Errorf("%s cannot be kept as itself", name)
-	case w.p.isOwn(name) || w.p.sameDir(t.p) && t.p.isOwn(name):
+	case w.p.isOwn(name) || w.besides == t.p && t.p.isOwn(name):
 		err = fmt.Errorf("%s is a file of the lock itself", name)
 	default:
 		return nil

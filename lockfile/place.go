@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
@@ -40,9 +41,10 @@ type place struct {
 	base    string // name of the state
 	lock    string // name of the record
 	fs      probe.Filesystem
-	counter *fence.Counter
-	seen    *probe.Sight // through which many locks are judged; nil: a new one for each
-	kept    bool         // by a goroutine that withdraws a record
+	counter *fence.Counter           // nil in a place that is only written to
+	at      atomic.Pointer[vfs.Info] // dir itself, once it was looked at
+	seen    *probe.Sight             // to judge many locks through; nil: a new one for each
+	kept    bool                     // by a goroutine that withdraws a record
 	idle    idle
 
 	prepared  *prepared // by an acquire that waits
@@ -54,6 +56,16 @@ func openPlace(op, path string, opts Options) (*place, error) {
 	if err := opts.validate(); err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "check the options", Err: err}
 	}
+	p, err := openTarget(op, path, opts)
+	if err != nil {
+		return nil, err
+	}
+	return p.withLock(), nil
+}
+
+// openTarget is openPlace for who wants the file alone: without a counter, and without a question
+// about the filesystem.
+func openTarget(op, path string, opts Options) (*place, error) {
 	if dir, base, ok := vfs.OpenParent(opts.fileSystem(), path); ok {
 		if err := checkName(op, path, base); err != nil {
 			_ = dir.Close()
@@ -66,11 +78,19 @@ func openPlace(op, path string, opts Options) (*place, error) {
 		return nil, &Error{Op: op, Path: path, Step: "resolve the path", Err: err,
 			Next: placeAdvice(op, err, path)}
 	}
-	return openPlaceAt(op, path, dirname, base, opts)
+	return openTargetAt(op, path, dirname, base, opts)
 }
 
 // openPlaceAt is openPlace for a path that is resolved. path is the one to speak of.
 func openPlaceAt(op, path, dirname, base string, opts Options) (*place, error) {
+	p, err := openTargetAt(op, path, dirname, base, opts)
+	if err != nil {
+		return nil, err
+	}
+	return p.withLock(), nil
+}
+
+func openTargetAt(op, path, dirname, base string, opts Options) (*place, error) {
 	if err := checkName(op, path, base); err != nil {
 		return nil, err
 	}
@@ -105,14 +125,21 @@ func checkName(op, path, base string) error {
 }
 
 func newPlace(dir vfs.Dir, base string, opts Options) *place {
-	return placeIn(dir, base, opts, opts.system().Filesystem(dir.Handle()))
+	return &place{opts: opts, in: opts.process(), sys: opts.system(), dir: dir, base: base,
+		lock: base + lockSuffix}
 }
 
-// placeIn is newPlace in a directory whose filesystem is known.
+// placeIn is newPlace for a lock, in a directory whose filesystem is known.
 func placeIn(dir vfs.Dir, base string, opts Options, fs probe.Filesystem) *place {
-	p := &place{opts: opts, in: opts.process(), sys: opts.system(), dir: dir, base: base,
-		lock: base + lockSuffix, fs: fs}
-	p.counter = fence.NewOf(dir, p.fenceName(), p, opts.WithoutKernelLock)
+	return newPlace(dir, base, opts).on(fs)
+}
+
+// withLock makes a place one that can be locked and looked at.
+func (p *place) withLock() *place { return p.on(p.sys.Filesystem(p.dir.Handle())) }
+
+func (p *place) on(fs probe.Filesystem) *place {
+	p.fs = fs
+	p.counter = fence.NewOf(p.dir, p.fenceName(), p, p.opts.WithoutKernelLock)
 	return p
 }
 
@@ -132,7 +159,13 @@ func (p *place) close() {
 }
 
 func (p *place) shut() {
-	_ = p.counter.Rest()
+	p.idle.mu.Lock()
+	p.idle.over = true
+	p.idle.end()
+	p.idle.mu.Unlock()
+	if p.counter != nil {
+		_ = p.counter.Rest()
+	}
 	_ = p.dir.Close()
 }
 

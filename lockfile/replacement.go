@@ -21,17 +21,19 @@ type replacement struct {
 	file vfs.File
 	temp string // "" once it was renamed
 
-	tempName func() string
+	besides *place // whose lock has its files in the same directory, or p
 }
 
+func (w *replacement) tempName() string { return w.besides.tempName() }
+
 func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, error) {
-	p, err := openPlace(opWrite, path, t.p.opts)
+	p, err := openTarget(opWrite, path, t.p.opts)
 	if err != nil {
 		return nil, err
 	}
-	w := &replacement{p: p, dir: p.dir, tempName: p.tempName}
+	w := &replacement{p: p, dir: p.dir, besides: p}
 	if p.sameDir(t.p) {
-		w.tempName = t.p.tempName // swept with the lock that is held
+		w.besides = t.p // swept with the lock that is held
 	}
 	w.temp = w.tempName()
 	fail := func(step, name string, err error) (*replacement, error) {
@@ -58,7 +60,10 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 	}
 	// Without kernel locks a crash may leave the temporary for a person to remove.
 	_ = w.file.Lock(vfs.NativeLock())
-	if w.p.in.privileged() && old.UID >= 0 {
+	if made, err := vfs.Opened(w.file); err == nil && made.UID == old.UID && made.GID == old.GID {
+		return w, nil
+	}
+	if old.UID >= 0 && w.p.in.privileged() {
 		if err := giveTo(w.file, old.UID, old.GID); err != nil {
 			return fail("give the file its owner", w.temp, err)
 		}
@@ -71,8 +76,31 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 
 func (p *place) sameDir(q *place) bool {
 	a, errA := p.dir.Self()
-	b, errB := q.dir.Self()
+	b, errB := q.self()
 	return errA == nil && errB == nil && a.SameFile(b)
+}
+
+// self is dir.Self, asked once: which directory is open does not change.
+func (p *place) self() (vfs.Info, error) {
+	if at := p.at.Load(); at != nil {
+		return *at, nil
+	}
+	at, err := p.dir.Self()
+	if err == nil {
+		p.at.Store(&at)
+	}
+	return at, err
+}
+
+// fillWith writes and flushes the content: all of r, or data where r is nil.
+func (w *replacement) fillWith(data []byte, r io.Reader) (int64, error) {
+	if r != nil {
+		return w.fill(r)
+	}
+	if _, err := w.file.WriteAt(data, 0); err != nil {
+		return 0, w.p.failed(opWrite, "write the content", w.temp, err)
+	}
+	return int64(len(data)), w.flush()
 }
 
 // fill writes and flushes the content.
@@ -94,12 +122,16 @@ func (w *replacement) fill(r io.Reader) (int64, error) {
 			return n, w.p.failed(opWrite, "read the new content", w.p.base, readErr)
 		}
 	}
+	return n, w.flush()
+}
+
+func (w *replacement) flush() error {
 	if w.p.opts.Durability != FlushNever {
 		if err := w.file.Sync(); err != nil {
-			return n, w.p.failed(opWrite, "flush the content", w.temp, err)
+			return w.p.failed(opWrite, "flush the content", w.temp, err)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // rename is run under the gate, where nobody sweeps.

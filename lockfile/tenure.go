@@ -1,7 +1,6 @@
 package lockfile
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +98,16 @@ func (t *tenure) checkUnder(gate fence.Gate, op string) error {
 	return t.compare(op, now)
 }
 
+// checkEntered is checkUnder for a gate that was just taken: nobody but its holder changes the
+// number that was read then.
+func (t *tenure) checkEntered(gate fence.Gate, op string) error {
+	now, ok := fence.Entered(gate)
+	if !ok {
+		return t.checkUnder(gate, op)
+	}
+	return t.compare(op, now)
+}
+
 func (t *tenure) compare(op string, now fence.Token) error {
 	if now != t.token {
 		err := t.fenced(op, now)
@@ -158,7 +167,7 @@ func (t *tenure) commitUnderGate(ctx context.Context, op string, fn func() error
 		return err
 	}
 	defer gate.Release()
-	if err := t.checkUnder(gate, op); err != nil {
+	if err := t.checkEntered(gate, op); err != nil {
 		return err
 	}
 	if err := fn(); err != nil {
@@ -184,18 +193,25 @@ func (t *tenure) commitUnderGate(ctx context.Context, op string, fn func() error
 // its owner where this process may give files away. If path is a symbolic link, the file that it
 // names is replaced.
 func (t *tenure) WriteFile(path string, data []byte, perm fs.FileMode) error {
-	_, err := t.WriteFrom(path, bytes.NewReader(data), perm)
+	_, err := t.write(path, data, nil, perm, "")
 	return err
 }
 
 // WriteFrom is WriteFile with the content from a reader, and returns how many bytes were read from
 // it. The reader is drained before the gate is taken.
 func (t *tenure) WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, error) {
-	return t.write(path, r, perm, "")
+	if r == nil {
+		return 0, &Error{Op: opWrite, Path: path, Step: "read the new content",
+			Err: errors.New("there is no reader")}
+	}
+	return t.write(path, nil, r, perm, "")
 }
 
-// write replaces the content of path, and keeps the old one as previous unless that is empty.
-func (t *tenure) write(path string, r io.Reader, perm fs.FileMode, previous string) (int64, error) {
+// write replaces the content of path with all of r, or with data where r is nil, and keeps the old
+// content as previous unless that is empty.
+func (t *tenure) write(
+	path string, data []byte, r io.Reader, perm fs.FileMode, previous string,
+) (int64, error) {
 	if err := t.by.mayCommit(); err != nil {
 		return 0, during(opWrite, err)
 	}
@@ -204,7 +220,7 @@ func (t *tenure) write(path string, r io.Reader, perm fs.FileMode, previous stri
 		return 0, err
 	}
 	defer w.close()
-	if w.p.sameDir(t.p) && t.p.isOwn(w.p.base) {
+	if w.besides == t.p && t.p.isOwn(w.p.base) {
 		return 0, w.p.failed(opWrite, "check the name", w.p.base,
 			fmt.Errorf("%s is a file of the lock itself", w.p.base))
 	}
@@ -215,7 +231,7 @@ func (t *tenure) write(path string, r io.Reader, perm fs.FileMode, previous stri
 		}
 		put = func() error { return w.renameKeeping(previous) }
 	}
-	n, err := w.fill(r)
+	n, err := w.fillWith(data, r)
 	if err != nil {
 		return n, err
 	}

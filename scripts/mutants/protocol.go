@@ -82,7 +82,7 @@ var ofProtocol = []Mutant{
 		return err
 	}
 	defer gate.Release()
-	if err := t.checkUnder(gate, op); err != nil {
+	if err := t.checkEntered(gate, op); err != nil {
 		return err
 	}
 	if err := fn(); err != nil {
