@@ -28,10 +28,10 @@ type draft struct {
 	content []byte
 	self    maker
 	at      time.Time // when content was written
-
-	rereads sync.Mutex
-	reread  []byte // what content is compared with
 }
+
+// rereads are where records are read that are compared with what was written.
+var rereads = sync.Pool{New: func() any { return new([maxWritten]byte) }}
 
 // maker is the process that made a draft, as probe.Same wants it.
 type maker struct {
@@ -90,7 +90,9 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 func (d *draft) write(token fence.Token) (step string, err error) {
 	p := d.place
 	d.at = p.in.Now()
-	host, self := probe.Standing(p.sys)
+	var host probe.Host
+	var self probe.Process
+	probe.Standing(p.sys, &host, &self)
 	d.self = maker{self.PID, self.Start, self.PIDFD}
 	d.record = newRecord(&p.opts, &host, &self, p.fileID(&d.info), &p.fs, d.kind, token)
 	if d.content, err = d.record.encode(); err != nil {
@@ -275,6 +277,16 @@ func (d *draft) discard() {
 	_ = d.file.Close()
 }
 
+// forget is discard for a record whose name this process has just removed. Who inherited its
+// descriptor keeps the kernel lock of a file that has no name, which says nothing to anybody.
+func (d *draft) forget() {
+	if vfs.OwnerKeeps() || d.temp != "" {
+		d.discard()
+		return
+	}
+	_ = d.file.Close()
+}
+
 // stands reports whether the file at S.lock is this very record, with the bytes that were
 // written.
 func (d *draft) stands() (bool, error) {
@@ -288,12 +300,9 @@ func (d *draft) stands() (bool, error) {
 	if !info.SameFile(d.info) || info.Size != int64(len(d.content)) {
 		return false, nil
 	}
-	d.rereads.Lock()
-	defer d.rereads.Unlock()
-	if cap(d.reread) < len(d.content) {
-		d.reread = make([]byte, len(d.content))
-	}
-	buf := d.reread[:len(d.content)]
+	scratch := rereads.Get().(*[maxWritten]byte)
+	defer rereads.Put(scratch)
+	buf := scratch[:len(d.content)]
 	if _, err := d.file.ReadAt(buf, 0); err != nil {
 		return false, err
 	}

@@ -38,7 +38,9 @@ func (d Decoded) Encode() ([]byte, error) { return d.record.encode() }
 func NewRecord(opts Options, sys probe.System, program string) ([]byte, error) {
 	fs := sys.Filesystem(0)
 	file := identity.FileID{FS: known(fs.Type), ID: known(fs.ID), Inode: 12345}
-	host, self := probe.Standing(sys)
+	var host probe.Host
+	var self probe.Process
+	probe.Standing(sys, &host, &self)
 	r := newRecord(&opts, &host, &self, file, &fs, vfs.LockOFD, 7)
 	if program != "" {
 		r.Program = labelled(program)

@@ -206,7 +206,7 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 	if !ours {
 		l.removeCopy()
 	}
-	l.end()
+	l.end(ours)
 	if lost != nil {
 		return during(op, lost)
 	}
@@ -236,8 +236,8 @@ func (l *Lock) removeCopy() {
 	}
 }
 
-// end gives back what a held lock keeps.
-func (l *Lock) end() {
+// end gives back what a held lock keeps. removed says that its record has no name any more.
+func (l *Lock) end(removed bool) {
 	l.mu.Lock()
 	l.ended = ErrReleased
 	if l.settle != nil {
@@ -246,7 +246,11 @@ func (l *Lock) end() {
 	l.mu.Unlock()
 	l.unwatch()
 	l.finish(ErrReleased)
-	l.d.discard()
+	if removed {
+		l.d.forget()
+	} else {
+		l.d.discard()
+	}
 }
 
 func (l *Lock) withdrawNow() error       { return l.withdraw(false) }
@@ -339,7 +343,7 @@ func (l *Lock) Environ() []string {
 
 // Handle returns the descriptor of the record. A child process that inherits it keeps the kernel
 // lock alive, so that nobody takes over while any of it lives, even if this process is killed. It
-// stays valid until Release, which ends the kernel lock for all who inherited it.
+// stays valid until Release, which takes away the record that the kernel lock speaks for.
 func (l *Lock) Handle() uintptr { return l.d.file.Handle() }
 
 // String names the tenure without its secret.

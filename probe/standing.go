@@ -4,19 +4,20 @@ import "fmt"
 
 // standing is what a System has that can describe its own process at little cost.
 type standing interface {
-	standing() (Host, Process)
-	same(was Process) Fact[bool]
+	standing(host *Host, self *Process)
+	same(was *Process) Fact[bool]
 }
 
-// Standing returns what a record says of the process that writes it. It is Host and Self without
+// Standing fills in what a record says of the process that writes it. It is Host and Self without
 // what is not needed for that: whether /proc can be trusted, state, threads, name and readings.
 // Facts that cannot change are read once in the life of a process; a fork and a copy that was
 // restored from a checkpoint begin anew. Host name and wall times are read every time.
-func Standing(s System) (Host, Process) {
+func Standing(s System, host *Host, self *Process) {
 	if s, ok := s.(standing); ok {
-		return s.standing()
+		s.standing(host, self)
+		return
 	}
-	return s.Host(), s.Self()
+	*host, *self = s.Host(), s.Self()
 }
 
 // Same reports whether the calling process is the one that was, of an earlier Self or Standing,
@@ -31,12 +32,12 @@ func Standing(s System) (Host, Process) {
 // start value in /proc/self/stat is read.
 func Same(s System, was Process) Fact[bool] {
 	if s, ok := s.(standing); ok {
-		return s.same(was)
+		return s.same(&was)
 	}
-	return sameStart(was, s.Process(was.PID).Start)
+	return sameStart(&was, s.Process(was.PID).Start)
 }
 
-func sameStart(was Process, now Fact[Start]) Fact[bool] {
+func sameStart(was *Process, now Fact[Start]) Fact[bool] {
 	switch {
 	case !was.Start.Known:
 		return Unknown[bool](was.Start.Source, was.Start.Err)

@@ -11,13 +11,18 @@ import (
 	"github.com/probate-dev/probate/probe/probetest"
 )
 
+func standing(s probe.System) (host probe.Host, self probe.Process) {
+	probe.Standing(s, &host, &self)
+	return host, self
+}
+
 func TestStandingIsSelfAndHost(t *testing.T) {
 	for name, s := range map[string]probe.System{
 		"remembered": probe.Real(), "new": probe.NewUncached(),
 		"without pidfd": probe.NewFaulty(&probe.Faults{PIDFDOpen: unix.ENOSYS}),
 	} {
 		for range 2 {
-			host, p := probe.Standing(s)
+			host, p := standing(s)
 			wantHost, want := s.Host(), s.Self()
 			if p.PID != os.Getpid() || p.Start != want.Start || p.PIDFD.Value != want.PIDFD.Value ||
 				p.PIDFD.Known != want.PIDFD.Known || p.Presence != probe.Running {
@@ -73,7 +78,7 @@ func TestCopyBeginsAnew(t *testing.T) {
 	s := probe.NewUncached()
 	probe.AsCopy(s)
 	want := probe.NewUncached()
-	host, p := probe.Standing(s)
+	host, p := standing(s)
 	wantHost, wantSelf := want.Host(), want.Self()
 	if p.PIDFD != wantSelf.PIDFD || p.Start != wantSelf.Start || host.Boot.ID != wantHost.Boot.ID {
 		t.Errorf("a copy says what the original remembered: %v %v %v", p.PIDFD, p.Start,
@@ -120,7 +125,7 @@ func TestOwnPIDFDIsTakenAway(t *testing.T) {
 		if same := probe.Same(s, want); !same.Known || !same.Value {
 			t.Errorf("%s: %v", name, same)
 		}
-		if _, p := probe.Standing(s); p.PIDFD.Value != want.PIDFD.Value {
+		if _, p := standing(s); p.PIDFD.Value != want.PIDFD.Value {
 			t.Errorf("%s: pidfd %v, want %v", name, p.PIDFD, want.PIDFD)
 		}
 	}

@@ -40,14 +40,15 @@ type descriptor struct {
 const parked = -2
 
 func (d *descriptor) use(fn func(fd int) error) error {
-	if err := d.hold(); err != nil {
+	err := d.hold()
+	if err != nil {
 		return err
 	}
-	defer d.mu.RUnlock()
-	err := fn(d.fd)
+	err = fn(d.fd)
 	for again := 1; err == unix.EINTR && again < patience; again++ {
 		err = fn(d.fd)
 	}
+	d.mu.RUnlock()
 	return err
 }
 

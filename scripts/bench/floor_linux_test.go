@@ -111,26 +111,27 @@ func acquireCalls(b *testing.B, dir string) func() error {
 	self, err := unix.PidfdOpen(os.Getpid(), 0)
 	c.do("pidfd_open", err)
 	b.Cleanup(func() { unix.Close(self) })
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS}
 	return func() error {
-		d := c.openDir(dir)
-		c.do("fstatfs", unix.Fstatfs(d, &c.fs))
+		d, err := unix.Openat2(unix.AT_FDCWD, dir, &how)
+		c.do("openat2", err)
 		c.absent(d, "state")
+		c.do("fstatfs", unix.Fstatfs(d, &c.fs))
 		c.absent(d, "state.lock")
 		gate := c.open(d, "state.fence", unix.O_RDWR)
 		c.read(gate, counterSize)
 		flags := unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC
 		r, err := unix.Openat(d, ".", flags, 0o600)
 		c.do("create", err)
-		c.lock(r, unix.F_WRLCK)
 		c.fstat(r)
-		unix.Getpid()
+		c.lock(r, unix.F_WRLCK)
 		c.fstat(self)
-		for _, clock := range []int32{unix.CLOCK_BOOTTIME, unix.CLOCK_BOOTTIME} {
-			c.do("clock", unix.ClockGettime(clock, &c.ts))
-		}
+		c.do("clock", unix.ClockGettime(unix.CLOCK_BOOTTIME, &c.ts))
 		c.do("uname", unix.Uname(&c.uts))
 		c.write(r, record)
 		c.do("link", unix.Linkat(r, "", d, "state.lock", unix.AT_EMPTY_PATH))
+		unix.Getpid()
 		c.stat(d, "state.fence")
 		c.read(gate, counterSize)
 
@@ -141,11 +142,10 @@ func acquireCalls(b *testing.B, dir string) func() error {
 		c.stat(d, "state.lock")
 		c.read(r, recordSize)
 		c.do("unlink", unix.Unlinkat(d, "state.lock", 0))
-		c.lock(r, unix.F_UNLCK)
 		c.close(r)
+		c.close(d)
 		c.lock(gate, unix.F_UNLCK)
 		c.close(gate)
-		c.close(d)
 		return c.err
 	}
 }

@@ -35,7 +35,7 @@ var ofProtocol = []Mutant{
 			`	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
 `, `	if l != nil {
 		_ = l.p.dir.Remove(l.p.lockName())
-		l.end()
+		l.end(true)
 		return nil
 	}
 	gate, done, err := (fence.Gate)(nil), func() {}, error(nil)
