@@ -90,7 +90,8 @@ func (l *Lock) yield() {
 	if ours, err := l.stands(); err != nil || !ours {
 		return
 	}
-	if err := l.p.dir.Remove(l.p.lockName()); err != nil {
+	err := l.p.dir.Remove(l.p.lockName())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a release may be faster
 		l.p.opts.log().Warn("the record of a broken lock stays", "path", l.Path(), "error", err)
 	}
 }

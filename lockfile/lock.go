@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"sync"
 	"time"
@@ -188,7 +189,11 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 	case ours:
 		// Whatever the counter says: a breaker may have crashed half-way, or wait for this.
 		l.setLeaving(true)
-		if err := l.p.dir.Remove(l.p.lockName()); err != nil {
+		err := l.p.dir.Remove(l.p.lockName())
+		if vfs.OwnerKeeps() && errors.Is(err, fs.ErrNotExist) {
+			err = nil // yield was faster, and nobody else can be
+		}
+		if err != nil {
 			l.setLeaving(false)
 			return l.p.failed(op, "remove the record", l.p.lockName(), err)
 		}

@@ -43,10 +43,10 @@ func TestNewerRecordIsShown(t *testing.T) {
 		"nothing": {`{"v":3}`, nil, lockfile.Fence{Unread: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			state := openState(t)
-			must(t, os.WriteFile(state+".lock", []byte(c.content), 0o600))
+			state := newState(t)
+			noError(t, os.WriteFile(state+".lock", []byte(c.content), 0o600))
 			in, err := lockfile.Inspect(state, lockfile.Options{})
-			must(t, err)
+			noError(t, err)
 			if in.Verdict != identity.Unknown || in.Reason != identity.RecordNewer ||
 				in.Format != "newer" || in.Fence != c.fence || len(in.Notes) != 0 {
 				t.Errorf("%v: %s, %+v, %q", in, in.Format, in.Fence, in.Notes)
@@ -56,7 +56,7 @@ func TestNewerRecordIsShown(t *testing.T) {
 				t.Errorf("owner %+v, want %+v", in.Owner, c.owner)
 			}
 			said, err := json.Marshal(in)
-			must(t, err)
+			noError(t, err)
 			if strings.Contains(string(said), lease) {
 				t.Error("the lease is shown")
 			}
@@ -64,7 +64,7 @@ func TestNewerRecordIsShown(t *testing.T) {
 				t.Errorf("%s", said)
 			}
 			var again lockfile.Inspection
-			must(t, json.Unmarshal(said, &again))
+			noError(t, json.Unmarshal(said, &again))
 			if again.Fence != in.Fence {
 				t.Errorf("%+v became %+v", in.Fence, again.Fence)
 			}
@@ -77,10 +77,10 @@ func TestBreakNewerRecord(t *testing.T) {
 	for number, want := range map[string]fence.Token{
 		"41": 42, "9007199254740990": fence.Max, "9007199254740991": 1, `"41"`: 1,
 	} {
-		state := openState(t)
-		must(t, os.WriteFile(state+".lock", []byte(`{"v":3,"fence":`+number+`}`), 0o600))
+		state := newState(t)
+		noError(t, os.WriteFile(state+".lock", []byte(`{"v":3,"fence":`+number+`}`), 0o600))
 		in, err := lockfile.Inspect(state, lockfile.Options{})
-		must(t, err)
+		noError(t, err)
 		broken, err := lockfile.Break(t.Context(), state,
 			lockfile.BreakRequest{LockID: in.LockID, Reason: "test"}, lockfile.Options{})
 		if err != nil || broken.Fence != want {
@@ -91,8 +91,8 @@ func TestBreakNewerRecord(t *testing.T) {
 
 // No number is left: that is said with what can be done.
 func TestNoNumberIsLeft(t *testing.T) {
-	state := openState(t)
-	must(t, os.WriteFile(state+".fence", []byte("00009007199254740991\n"), 0o600))
+	state := newState(t)
+	noError(t, os.WriteFile(state+".fence", []byte("00009007199254740991\n"), 0o600))
 	_, err := lockfile.TryAcquire(state, lockfile.Options{FreshToken: true})
 	if err == nil {
 		t.Fatal("acquired")
@@ -103,15 +103,15 @@ func TestNoNumberIsLeft(t *testing.T) {
 // A file at the lock's path that was not read has no number, and is not said to have one.
 func TestUnreadNumber(t *testing.T) {
 	for _, content := range []string{"", "1234\n", "{\"v\":2,\"pid\":", "\x00\x00"} {
-		state := openState(t)
-		must(t, os.WriteFile(state+".lock", []byte(content), 0o600))
+		state := newState(t)
+		noError(t, os.WriteFile(state+".lock", []byte(content), 0o600))
 		in, err := lockfile.Inspect(state, lockfile.Options{})
-		must(t, err)
+		noError(t, err)
 		if !in.Fence.Unread {
 			t.Errorf("%q: %+v", content, in.Fence)
 		}
 	}
-	in, err := lockfile.Inspect(openState(t), lockfile.Options{})
+	in, err := lockfile.Inspect(newState(t), lockfile.Options{})
 	if err != nil || in.Fence != (lockfile.Fence{}) {
 		t.Errorf("free: %+v, %v", in.Fence, err)
 	}
@@ -136,7 +136,7 @@ func TestDescriptionIsShort(t *testing.T) {
 
 // Who only looks is not told to create the directory.
 func TestAdviceOnMissingDirectory(t *testing.T) {
-	state := openState(t) + "/below/state"
+	state := newState(t) + "/below/state"
 	_, inspected := lockfile.Inspect(state, lockfile.Options{})
 	_, _, read := lockfile.ReadLog(state, lockfile.Options{})
 	_, recovered := lockfile.Recover(t.Context(), state, lockfile.Options{})
