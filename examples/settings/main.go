@@ -117,7 +117,9 @@ func set(ctx context.Context, file *statefile.File[Settings], name, value string
 		case "theme":
 			s.Theme = value
 		case "fontSize":
-			s.FontSize, err = strconv.Atoi(value)
+			if s.FontSize, err = strconv.Atoi(value); err != nil {
+				err = fmt.Errorf("%w: fontSize is a whole number, not %q", errUsage, value)
+			}
 		default:
 			err = fmt.Errorf("%w: there is no setting %q", errUsage, name)
 		}

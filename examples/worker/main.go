@@ -59,7 +59,7 @@ func do(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		return demonstrate(ctx, stdout, stderr)
 	}
-	verb := args[0]
+	verb, given := args[0], args
 	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // what is wrong is said by run
 	var takes time.Duration
@@ -80,7 +80,7 @@ func do(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case verb == "add" && len(args) >= 2:
 	case (verb == "run" || verb == "list") && len(args) == 1:
 	default:
-		return fmt.Errorf("%w: %q", errUsage, append([]string{verb}, args...))
+		return fmt.Errorf("%w: %q", errUsage, given)
 	}
 
 	q, err := openQueue(args[0])

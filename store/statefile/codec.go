@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"unicode/utf8"
 )
 
@@ -82,13 +83,47 @@ func text(data []byte) error {
 // lineOf returns in which line the byte at that offset is.
 func lineOf(data []byte, at int) int { return 1 + bytes.Count(data[:at], []byte("\n")) }
 
+// misplaced says in JSON's words, and not in Go's, that a value does not fit.
+type misplaced struct{ *json.UnmarshalTypeError }
+
+func (m misplaced) Error() string {
+	name := m.Field
+	if name == "" {
+		name = "the value"
+	}
+	return fmt.Sprintf("%s is to be %s, and is %s", name, wanted(m.Type), m.Value)
+}
+
+func (m misplaced) Unwrap() error { return m.UnmarshalTypeError }
+
+// wanted says which JSON a Go type is written as.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return fmt.Sprintf("a whole number that fits into %d bits", t.Bits())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprintf("a whole number from 0 on that fits into %d bits", t.Bits())
+	case reflect.Float32, reflect.Float64:
+		return fmt.Sprintf("a number that fits into %d bits", t.Bits())
+	case reflect.String:
+		return "a string"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "a " + t.String()
+}
+
 // located adds the line, for people who have edited the file, where the error says at which byte.
 func located(data []byte, err error) error {
 	var after int64
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		after = e.Offset - 1 // of the byte at which it could not go on
 	} else if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		after = e.Offset
+		after, err = e.Offset, misplaced{e}
 	}
 	if after < 1 || after > int64(len(data)) {
 		return err

@@ -3,8 +3,10 @@ package statefile_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -94,7 +96,9 @@ func TestRestore(t *testing.T) {
 	noError(t, os.WriteFile(f.Path(), nil, 0o600))
 	noError(t, os.WriteFile(f.Previous(), nil, 0o600))
 	_, err = f.Restore(always)
-	wants(t, err, err)
+	if e := wants(t, err, statefile.ErrCorrupt); strings.Count(e.Error(), "next: ") > 1 {
+		t.Errorf("it says twice what is next: %v", e)
+	}
 	_, err = f.LoadPrevious()
 	wants(t, err, statefile.ErrCorrupt)
 	if data, err := os.ReadFile(f.Path()); err != nil || len(data) != 0 {
@@ -123,10 +127,15 @@ func TestDamageIsNeverKeptAsPrevious(t *testing.T) {
 func TestCorruptNamesTheLine(t *testing.T) {
 	f := newFile(t)
 	for text, want := range map[string]string{
-		"{\"n\": 1,\n\"twice\": 1,,}\n":          "line 2: ",
-		"{\"n\": 1,\n \"fill\": \"\"\n\"x\"":     "line 3: ",
-		"{\n\n\"n\": \"one\",\n\"twice\": 1}\n":  "line 3: ",
-		"x":                                      "invalid character",
+		"{\"n\": 1,\n\"twice\": 1,,}\n":         "line 2: ",
+		"{\"n\": 1,\n \"fill\": \"\"\n\"x\"":    "line 3: ",
+		"{\n\n\"n\": \"one\",\n\"twice\": 1}\n": "line 3: ",
+		"x":                                     "invalid character",
+		"{\"n\": 1.5}": fmt.Sprintf("n is to be a whole number that fits into %d bits, "+
+			"and is number 1.5", strconv.IntSize),
+		"{\"n\": \"one\"}":                       "and is string",
+		"{\"fill\": [\"a\"]}":                    "line 1: fill is to be a string, and is array",
+		"[]":                                     "the value is to be an object, and is array",
 		"\n":                                     "the file is empty",
 		"{\"n\": 1,\n\"twice\": 1":               "the file is cut short",
 		"{\"n\": 1,\n\"fill\": \"\xe9\"}":        "line 2: byte 0xe9 is not UTF-8",

@@ -154,7 +154,9 @@ func (f *File[T]) write(op string, lock *lockfile.Lock, old []byte, value T) err
 
 // Restore puts the previous version in the place of a file that cannot be decoded, and returns it.
 // The damaged file is kept beside it, as NAME.damaged-… with the beginning of its SHA-256. A file
-// that can be decoded is left alone, and returned; one that is missing is restored.
+// that can be decoded is left alone, and returned; one that is missing is restored. A previous
+// version that is damaged too is ErrCorrupt, one that is missing matches fs.ErrNotExist: nothing
+// was changed then.
 func (f *File[T]) Restore(ctx context.Context) (T, error) {
 	const op = "restore"
 	var now T
@@ -168,8 +170,13 @@ func (f *File[T]) Restore(ctx context.Context) (T, error) {
 			return err
 		}
 		if now, err = f.previous(); err != nil {
-			return &Error{Op: op, Path: f.path, Step: "read the previous version", Err: err,
-				Next: "restore it from a backup"}
+			if e, ok := errors.AsType[*Error](err); ok {
+				err = e.Err
+			} else {
+				err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+			}
+			return &Error{Op: op, Path: f.path, Err: err, Next: "restore it from a backup",
+				Step: "read the previous version at " + f.Previous()}
 		}
 		if err := f.restore(op, lock); err != nil {
 			var none T
