@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"os"
 	"strings"
 	"sync/atomic"
 
@@ -180,7 +180,11 @@ func (p *place) tempName() string {
 }
 
 func (p *place) path(name string) string {
-	return filepath.Join(p.dir.Path(), name)
+	dir := p.dir.Path()
+	if n := len(dir); n > 0 && os.IsPathSeparator(dir[n-1]) { // the root
+		return dir + name
+	}
+	return dir + string(os.PathSeparator) + name
 }
 
 // isTemp recognizes the names that tempName makes.
