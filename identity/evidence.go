@@ -17,7 +17,7 @@ type lockEvidence struct {
 	evidence []Evidence
 }
 
-func aboutLock(c Claim, seen Observation) lockEvidence {
+func aboutLock(c *Claim, seen *Observation) lockEvidence {
 	said := ""
 	switch seen.KernelLock {
 	case LockHeld:
@@ -57,7 +57,7 @@ func aboutLock(c Claim, seen Observation) lockEvidence {
 // sameFile compares the file now at the record's path with the one that carried the record when it
 // was written, and says why they are not known to be one. A restart may number filesystems anew:
 // then type and inode must do.
-func sameFile(c Claim, seen Observation) (sameness, string) {
+func sameFile(c *Claim, seen *Observation) (sameness, string) {
 	switch {
 	case c.File.FS == "" || c.File.Inode == 0:
 		return incomparable, "the record does not name its file"
@@ -65,7 +65,7 @@ func sameFile(c Claim, seen Observation) (sameness, string) {
 		return incomparable, "the file could not be identified"
 	case c.File.FS != seen.File.FS || c.File.Inode != seen.File.Inode:
 		return different, "the record lies in another file than the one that it was written to"
-	case bootsDiffer(c.Owner, seen.Host):
+	case bootsDiffer(&c.Owner, &seen.Host):
 		return equal, ""
 	case c.File.ID == "" || seen.File.ID == "":
 		return incomparable, "the filesystem could not be identified"
@@ -76,7 +76,7 @@ func sameFile(c Claim, seen Observation) (sameness, string) {
 	return equal, ""
 }
 
-func bootsDiffer(id Identity, h probe.Host) bool {
+func bootsDiffer(id *Identity, h *probe.Host) bool {
 	return id.Boot != "" && h.Boot.ID.Known && id.Boot != h.Boot.ID.Value
 }
 
@@ -100,9 +100,9 @@ func (b processEvidence) with(v Verdict, r Reason, sentence string) processEvide
 }
 
 // aboutProcess adds to the evidence that there is already.
-func aboutProcess(c Claim, seen Observation, evidence []Evidence) processEvidence {
+func aboutProcess(c *Claim, seen *Observation, evidence []Evidence) processEvidence {
 	b := processEvidence{evidence: evidence}
-	id, host := c.Owner, seen.Host
+	id, host := &c.Owner, &seen.Host
 	if id.PID <= 0 {
 		return b.with(Unknown, NothingRecorded, "no process is recorded")
 	}
@@ -128,7 +128,7 @@ func aboutProcess(c Claim, seen Observation, evidence []Evidence) processEvidenc
 	note(boot, "same boot as now")
 
 	if samePIDNamespace(id, host) {
-		return b.aboutNumber(id, host, seen.Process)
+		return b.aboutNumber(id, host, &seen.Process)
 	}
 	ns := Evidence{Source: host.Namespaces.PID.Source, Recorded: nonZero(id.PIDNS),
 		Observed: nonZero(value(host.Namespaces.PID))}
@@ -148,7 +148,7 @@ func aboutProcess(c Claim, seen Observation, evidence []Evidence) processEvidenc
 
 // aboutNumber compares the process that has the recorded number now. Boot and pid namespace agree.
 func (b processEvidence) aboutNumber(
-	id Identity, host probe.Host, p probe.Process,
+	id *Identity, host *probe.Host, p *probe.Process,
 ) processEvidence {
 	pid := strconv.Itoa(id.PID)
 	number := Evidence{Recorded: pid, Observed: p.Presence.String()}
@@ -228,7 +228,7 @@ const (
 // sameProcess compares exact identities: the pidfd inode where both are known, for it is unique for
 // the boot in every namespace, or the serial number, else the start value, which means the same
 // only within one time namespace and for one kind. What is incomparable has a reason.
-func sameProcess(id Identity, host probe.Host, p probe.Process) (sameness, Reason, Evidence) {
+func sameProcess(id *Identity, host *probe.Host, p *probe.Process) (sameness, Reason, Evidence) {
 	if id.PIDFD != 0 && p.PIDFD.Known && p.PIDFD.Value != 0 {
 		e := Evidence{Source: p.PIDFD.Source, Recorded: kinded("pidfd:", id.PIDFD)}
 		if e.Observed = e.Recorded; id.PIDFD != p.PIDFD.Value {
@@ -253,7 +253,7 @@ func sameProcess(id Identity, host probe.Host, p probe.Process) (sameness, Reaso
 }
 
 // sameStart compares start values.
-func sameStart(id Identity, host probe.Host, p probe.Process) (sameness, Reason, Evidence) {
+func sameStart(id *Identity, host *probe.Host, p *probe.Process) (sameness, Reason, Evidence) {
 	e := Evidence{Source: p.Start.Source, Recorded: string(id.Start)}
 	switch {
 	case !id.Start.Valid():
@@ -299,7 +299,7 @@ func compared(e Evidence, same bool, what string) (sameness, Reason, Evidence) {
 
 // sameTimeNamespace compares the namespaces in which two start values were read. Systems other than
 // Linux have none, and neither has Linux before 5.6: with equal boots both sides run on one kernel.
-func sameTimeNamespace(id Identity, host probe.Host) sameness {
+func sameTimeNamespace(id *Identity, host *probe.Host) sameness {
 	ns := host.Namespaces.Time
 	switch {
 	case host.OS != "linux":

@@ -174,11 +174,11 @@ func JudgeOn(sys probe.System, id Identity) Finding {
 func Comparable(id Identity, host probe.Host) bool {
 	return id.PID > 0 && id.OS == host.OS &&
 		id.Boot != "" && host.Boot.ID.Known && id.Boot == host.Boot.ID.Value &&
-		samePIDNamespace(id, host)
+		samePIDNamespace(&id, &host)
 }
 
 // samePIDNamespace: systems other than Linux have no pid namespaces.
-func samePIDNamespace(id Identity, host probe.Host) bool {
+func samePIDNamespace(id *Identity, host *probe.Host) bool {
 	if host.OS != "linux" {
 		return true
 	}

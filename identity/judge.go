@@ -27,7 +27,9 @@ import "strconv"
 // is not known to be another one. Policy.SharedSameBoot stands for the condition local of rows 9
 // and 10. Stamps (no lock file) have rows 5, 9, 11 and 12, without the condition local. Legacy
 // records have rules of their own.
-func Decide(c Claim, seen Observation, p Policy) Finding {
+func Decide(c Claim, seen Observation, p Policy) Finding { return decide(&c, &seen, p) }
+
+func decide(c *Claim, seen *Observation, p Policy) Finding {
 	switch {
 	case c.Form == NoRecord:
 		return Finding{Verdict: Free, Sentence: "there is no record: nobody holds it"} // row 1
@@ -49,7 +51,7 @@ func Decide(c Claim, seen Observation, p Policy) Finding {
 	return decideProof(c, seen, p)
 }
 
-func decideStamp(c Claim, seen Observation) Finding {
+func decideStamp(c *Claim, seen *Observation) Finding {
 	if c.Owner.PID <= 0 {
 		return Finding{Unknown, NothingRecorded, "no process is recorded", nil}
 	}
@@ -59,7 +61,7 @@ func decideStamp(c Claim, seen Observation) Finding {
 	return aboutProcess(c, seen, nil).finding()
 }
 
-func decideProof(c Claim, seen Observation, p Policy) Finding {
+func decideProof(c *Claim, seen *Observation, p Policy) Finding {
 	if c.Owner.OS != seen.Host.OS {
 		return otherOS(c, seen)
 	}
@@ -97,7 +99,7 @@ func decideProof(c Claim, seen Observation, p Policy) Finding {
 	}
 }
 
-func held(c Claim, seen Observation) Finding {
+func held(c *Claim, seen *Observation) Finding {
 	f := Finding{Verdict: Alive, Reason: KernelLockHeld}
 	f.Evidence = append(make([]Evidence, 0, mostEvidence), Evidence{
 		Sentence: "the kernel lock on the record is held, and only owners ever take it",
@@ -112,7 +114,7 @@ func held(c Claim, seen Observation) Finding {
 		f.Evidence = b.evidence
 		switch b.verdict {
 		case Gone:
-			f.Sentence = who(c.Owner) + " is gone, but something that it started still holds " +
+			f.Sentence = who(&c.Owner) + " is gone, but something that it started still holds " +
 				"the kernel lock on the record"
 			return f
 		case Alive:
@@ -120,11 +122,11 @@ func held(c Claim, seen Observation) Finding {
 			return f
 		}
 	}
-	f.Sentence = who(c.Owner) + " holds the kernel lock on the record"
+	f.Sentence = who(&c.Owner) + " holds the kernel lock on the record"
 	return f
 }
 
-func decideTorn(c Claim, seen Observation) Finding {
+func decideTorn(c *Claim, seen *Observation) Finding {
 	what := map[Reason]string{
 		RecordEmpty:    "the record is empty",
 		RecordNUL:      "the record has only NUL bytes: a write lost in a power cut",
@@ -167,7 +169,7 @@ func decideTorn(c Claim, seen Observation) Finding {
 		Source:   "scan of all descriptors", Observed: "not open"})
 }
 
-func unusable(c Claim) Finding {
+func unusable(c *Claim) Finding {
 	sentence := map[Reason]string{
 		RecordNotRegular: "what stands at the lock's path is not a regular file",
 		RecordTooLarge:   "the file at the lock's path is larger than any record",
@@ -185,13 +187,13 @@ func unusable(c Claim) Finding {
 	return Finding{Unknown, c.Flaw, sentence, nil}
 }
 
-func otherOS(c Claim, seen Observation) Finding {
+func otherOS(c *Claim, seen *Observation) Finding {
 	return Finding{Unknown, OtherOS, "the record was written on another operating system",
 		[]Evidence{{Sentence: "written on " + c.Owner.OS + ", read on " + seen.Host.OS,
 			Recorded: c.Owner.OS, Observed: seen.Host.OS}}}
 }
 
-func notLocal(c Claim, seen Observation) Evidence {
+func notLocal(c *Claim, seen *Observation) Evidence {
 	e := Evidence{Source: seen.Filesystem.Type.Source, Recorded: c.File.FS,
 		Observed: seen.Filesystem.Type.String()}
 	switch {
@@ -205,19 +207,18 @@ func notLocal(c Claim, seen Observation) Evidence {
 }
 
 // who names a process for people.
-func who(id Identity) string {
-	if id.Program == "" {
-		return "process " + strconv.Itoa(id.PID)
-	}
-	return "process " + strconv.Itoa(id.PID) + " (" + label(id.Program) + ")"
+func who(id *Identity) string {
+	return "process " + strconv.Itoa(id.PID) + named(id.Program)
 }
 
 func named(program string) string {
 	if program == "" {
 		return ""
 	}
-	if r := []rune(program); len(r) > maxNamed {
-		program = string(r[:maxNamed]) + "…"
+	if len(program) > maxNamed {
+		if r := []rune(program); len(r) > maxNamed {
+			program = string(r[:maxNamed]) + "…"
+		}
 	}
 	return " (" + label(program) + ")"
 }

@@ -27,7 +27,7 @@ const (
 //     together);
 //   - and gone only in the initial pid namespace, with no fitting process of that number in any
 //     namespace below it.
-func decideLegacy(c Claim, seen Observation) Finding {
+func decideLegacy(c *Claim, seen *Observation) Finding {
 	var evidence []Evidence
 	finding := func(v Verdict, r Reason, sentence string) Finding {
 		return Finding{v, r, sentence, evidence}
@@ -80,16 +80,16 @@ func decideLegacy(c Claim, seen Observation) Finding {
 	case probe.Missing, probe.ThreadOnly:
 		note(Evidence{Sentence: "the kernel knows no process " + pid,
 			Observed: p.Presence.String()})
-		return gone(NoSuchProcess, who(c.Owner)+" does not exist any more")
+		return gone(NoSuchProcess, who(&c.Owner)+" does not exist any more")
 	case probe.Exited:
 		note(Evidence{Sentence: "process " + pid + " has exited; " + kept(seen.Host.OS),
 			Observed: p.Presence.String()})
-		return gone(ProcessExited, who(c.Owner)+" has exited; "+kept(seen.Host.OS))
+		return gone(ProcessExited, who(&c.Owner)+" has exited; "+kept(seen.Host.OS))
 	case probe.Running:
 	default:
 		note(Evidence{Sentence: "whether process " + pid + " exists could not be found out"})
 		return finding(Unknown, ProcessUnreadable,
-			"whether "+who(c.Owner)+" exists could not be found out")
+			"whether "+who(&c.Owner)+" exists could not be found out")
 	}
 	if !p.StartedAt.Known {
 		note(Evidence{Sentence: "when process " + pid + " started cannot be read here",
@@ -103,12 +103,12 @@ func decideLegacy(c Claim, seen Observation) Finding {
 	case legacyFits(c, seen, p.StartedAt.Value):
 		e.Sentence = "process " + pid + " started when the record says, within 5 s"
 		note(e)
-		return finding(Alive, ProcessRunning, who(c.Owner)+" is running")
+		return finding(Alive, ProcessRunning, who(&c.Owner)+" is running")
 	case legacyAfter(c, seen, p.StartedAt.Value):
 		e.Sentence = "process " + pid + named(value(p.Name)) +
 			" started after the record was written: recorded " + e.Recorded + ", now " + e.Observed
 		note(e)
-		return gone(PIDReused, who(c.Owner)+" is gone: another process has the number now")
+		return gone(PIDReused, who(&c.Owner)+" is gone: another process has the number now")
 	default:
 		e.Sentence = "process " + pid + " started at another time than recorded, " +
 			"but not clearly after the record was written: recorded " + e.Recorded +
@@ -121,7 +121,7 @@ func decideLegacy(c Claim, seen Observation) Finding {
 
 // legacyFits reports whether a start may be the recorded one: in absolute time, or relative to the
 // boot.
-func legacyFits(c Claim, seen Observation, start time.Time) bool {
+func legacyFits(c *Claim, seen *Observation, start time.Time) bool {
 	absolute, relative := legacyLater(c, seen, start, time.UnixMilli(c.ProcessStartMS))
 	return absolute.Abs() <= legacyStartTolerance || relative.Abs() <= legacyStartTolerance
 }
@@ -129,7 +129,7 @@ func legacyFits(c Claim, seen Observation, start time.Time) bool {
 // legacyAfter reports whether a process that started then cannot have written the record: it
 // started after that, in absolute time and relative to the boot. A clock step after the record was
 // written moves only the first, one before moves only the second.
-func legacyAfter(c Claim, seen Observation, start time.Time) bool {
+func legacyAfter(c *Claim, seen *Observation, start time.Time) bool {
 	if c.Since.IsZero() {
 		return false
 	}
@@ -140,7 +140,7 @@ func legacyAfter(c Claim, seen Observation, start time.Time) bool {
 // legacyLater returns by how much a start that was read here is later than a time that was
 // recorded, in absolute time, and with both counted from the boot as their own side knows it.
 func legacyLater(
-	c Claim, seen Observation, start, recorded time.Time,
+	c *Claim, seen *Observation, start, recorded time.Time,
 ) (absolute, relative time.Duration) {
 	sinceBoot := start.Sub(seen.Host.Boot.StartedAt.Value)
 	recordedSinceBoot := recorded.Sub(time.UnixMilli(c.BootStartMS))
@@ -149,7 +149,7 @@ func legacyLater(
 
 // nestedMayBe reports whether the owner may be a process of a pid namespace below this one, in
 // which it has the recorded number.
-func nestedMayBe(c Claim, seen Observation) (Finding, bool) {
+func nestedMayBe(c *Claim, seen *Observation) (Finding, bool) {
 	for _, p := range seen.Nested.Found {
 		if p.Presence == probe.Exited || p.Presence == probe.Missing {
 			continue
