@@ -91,7 +91,9 @@ func parseEntry(line []byte) (LogEntry, bool) {
 }
 
 // ReadLog returns the recovery log of the state path, oldest first, and the number of lines that
-// could not be read (a torn last line after a crash counts). A log that does not exist is empty.
+// could not be read (a torn last line after a crash counts). A log that does not exist is empty. Of
+// a log that is larger than this package lets one become only the end is read; the rest counts as
+// one line that could not be.
 func ReadLog(path string, opts Options) (entries []LogEntry, unreadable int, err error) {
 	p, err := openPlace("log", path, opts)
 	if err != nil {
@@ -121,7 +123,8 @@ func (p *place) eachLogged(fn func(e LogEntry, ok bool)) error {
 	return nil
 }
 
-// eachLineOf calls fn for the lines in the last most bytes of a log, which need not exist.
+// eachLineOf calls fn for the lines in the last most bytes of a log, which need not exist. What
+// stands before them counts as one line that could not be read.
 func (p *place) eachLineOf(name string, most int64, fn func(e LogEntry, ok bool)) error {
 	f, err := p.dir.Open(name, vfs.Read)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,10 +133,13 @@ func (p *place) eachLineOf(name string, most int64, fn func(e LogEntry, ok bool)
 	if err != nil {
 		return err
 	}
-	content, err := readTail(f, most)
+	content, cut, err := readTail(f, most)
 	_ = f.Close()
 	if err != nil {
 		return err
+	}
+	if cut {
+		fn(LogEntry{}, false)
 	}
 	for line := range bytes.SplitSeq(content, []byte("\n")) {
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -143,24 +149,25 @@ func (p *place) eachLineOf(name string, most int64, fn func(e LogEntry, ok bool)
 	return nil
 }
 
-// readTail returns the last max bytes of a file, from a line's beginning on.
-func readTail(f vfs.File, max int64) ([]byte, error) {
+// readTail returns the last max bytes of a file, from a line's beginning on, and whether there is
+// more before them.
+func readTail(f vfs.File, max int64) (content []byte, cut bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	from := info.Size - max
 	if from < 0 {
 		from = 0
 	}
-	content, err := io.ReadAll(io.NewSectionReader(f, from, max))
+	content, err = io.ReadAll(io.NewSectionReader(f, from, max))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if from > 0 {
 		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
-	return content, nil
+	return content, from > 0, nil
 }
 
 // lastLoggedFence returns the largest number near the end of the logs. Numbers only grow, so that

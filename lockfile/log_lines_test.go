@@ -215,3 +215,23 @@ func TestLogIsSomethingElse(t *testing.T) {
 		}
 	}
 }
+
+// Of a log that somebody blew up only the end is read, and that is said.
+func TestLogTooLarge(t *testing.T) {
+	state := newState(t)
+	line := `{"at":"2026-11-30T08:00:00Z","event":"takeover","recoveredPid":7,"fence":3}` + "\n"
+	for before, want := range map[int64]int{0: 0, 4 << 20: 1, 20 << 20: 1} {
+		noError(t, os.WriteFile(state+".recovery.log", nil, 0o600))
+		noError(t, os.Truncate(state+".recovery.log", before))
+		appendTo(t, state+".recovery.log", "\n"+line)
+		entries, unreadable := readLog(t, state)
+		if len(entries) != 1 || entries[0].Fence != 3 || unreadable != want {
+			t.Errorf("%d bytes before it: %v, %d unreadable", before, entries, unreadable)
+		}
+	}
+	noError(t, os.WriteFile(state+".recovery.log", nil, 0o600))
+	noError(t, os.Truncate(state+".recovery.log", 20<<20))
+	if entries, unreadable := readLog(t, state); len(entries) != 0 || unreadable != 1 {
+		t.Errorf("nothing but a hole: %v, %d unreadable", entries, unreadable)
+	}
+}

@@ -178,7 +178,7 @@ after a crash) are counted on standard error.`,
 			a.say("%s: lines that could not be read: %d (a torn last line after a crash counts)",
 				quote(state), unreadable)
 		}
-		if len(entries) == 0 && !a.json {
+		if len(entries) == 0 && unreadable == 0 && !a.json {
 			a.say("%s: no takeover and no break so far", quote(state))
 		}
 		for _, e := range entries {
