@@ -63,11 +63,11 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 		d.file, err = p.dir.Create(d.temp, p.opts.mode())
 	}
 	if err != nil {
-		return nil, p.failed(op, "create the record", p.lockName()+"…"+tempSuffix, err)
+		return nil, p.failed(op, "create the record", p.lockName()+anyName+tempSuffix, err)
 	}
 	fail := func(step string, err error) (*draft, error) {
 		d.discard()
-		return nil, p.failed(op, step, p.lockName()+"…"+tempSuffix, err)
+		return nil, p.failed(op, step, p.lockName()+anyName+tempSuffix, err)
 	}
 	switch err := d.lock(); {
 	case errors.Is(err, errors.ErrUnsupported) && p.opts.WithoutKernelLock:

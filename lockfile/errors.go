@@ -189,6 +189,9 @@ func isErrno(err error, codes ...errno) bool {
 func advice(err error, path string) string {
 	switch KindOf(err) {
 	case KindPermission:
+		if strings.Contains(filepath.Base(path), anyName) {
+			return "see who may: " + shell.Raw.List(filepath.Dir(path))
+		}
 		return "see who may: " + shell.Raw.List(path, filepath.Dir(path))
 	case KindReadOnly:
 		return "keep the state on a filesystem that is mounted read-write"

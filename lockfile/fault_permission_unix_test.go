@@ -56,6 +56,9 @@ func TestNotPermitted(t *testing.T) {
 		t.Helper()
 		said := child.Ask(verb)
 		wantText(t, said, "failed permission", state, "permission denied", "ls -ld")
+		if _, command, _ := strings.Cut(said, "ls -ld"); strings.Contains(command, "…") {
+			t.Errorf("%s: a name that nobody can list: %s", verb, said)
+		}
 		if strings.Contains(said, "held") {
 			t.Errorf("%s: nobody holds anything", said)
 		}

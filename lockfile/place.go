@@ -26,6 +26,7 @@ const (
 	// record-v2 peers rename a lock to this while they recover it
 	claimInfix    = ".lock.recovering."
 	tempSuffix    = ".tmp"
+	anyName       = "…" // in an error: a name that does not matter, of a file that is not there
 	tempHex       = 16
 	markerHex     = 24
 	nameMax       = 255

@@ -43,7 +43,7 @@ func (p *place) takeover(gate fence.Gate, req takeoverRequest) (lock *Lock, err 
 	unmark, err := p.mark(s)
 	if err != nil {
 		d.discard()
-		return nil, p.failed(req.op, "create the marker", p.base+markerInfix+"…", err)
+		return nil, p.failed(req.op, "create the marker", p.base+markerInfix+anyName, err)
 	}
 	reason := req.reason
 	if reason == "" {
