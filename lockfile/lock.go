@@ -163,6 +163,11 @@ func (l *Lock) Release() error {
 	l.p.enter()
 	defer l.p.leave()
 	gate, done, err := l.p.holdGateSpared(op)
+	if errors.Is(err, fs.ErrNotExist) {
+		if lost := l.removedWithAll(op); lost != nil {
+			return lost
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -173,6 +178,24 @@ func (l *Lock) Release() error {
 		l.p.close()
 	}
 	return err
+}
+
+// removedWithAll ends a lock whose directory was removed, in which no gate can be made any more. nil
+// when the record stands, or may stand.
+func (l *Lock) removedWithAll(op string) error {
+	if stands, err := l.stands(); err != nil || stands {
+		return nil
+	}
+	l.mu.Lock()
+	lost := l.ended
+	l.mu.Unlock()
+	if lost == nil {
+		lost = l.gone(op)
+		l.markLost(lost)
+	}
+	l.end()
+	l.p.close()
+	return during(op, lost)
 }
 
 // releaseUnder is Release with the gate held. It leaves the place open.

@@ -42,7 +42,15 @@ func (t *tenure) describe() string {
 	return "lock " + t.ID() + " of " + t.p.state() + ", fence " + t.token.String()
 }
 
+// fenced says how a lock was lost when the counter is at now. A counter below the number of the
+// tenure tells of nobody who took over: somebody put it back, or removed everything.
 func (t *tenure) fenced(op string, now fence.Token) error {
+	if now < t.token {
+		return &Error{Op: op, Path: t.p.state(), Step: "compare the fence",
+			Err: fmt.Errorf("%w: the fence went back (this tenure has number %d, the counter is at "+
+				"%d)", ErrLost, t.token, now),
+			Next: "see probate inspect " + shell.Raw.Operand(t.p.state())}
+	}
 	return &Error{Op: op, Path: t.p.state(), Step: "compare the fence",
 		Err: fmt.Errorf(
 			"%w (this tenure has number %d, the counter is at %d)",
