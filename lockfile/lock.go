@@ -163,13 +163,8 @@ func (l *Lock) Release() error {
 	l.p.enter()
 	defer l.p.leave()
 	gate, done, err := l.p.holdGateSpared(op)
-	if errors.Is(err, fs.ErrNotExist) {
-		if lost := l.removedWithAll(op); lost != nil {
-			return lost
-		}
-	}
 	if err != nil {
-		return err
+		return l.ungated(op, err)
 	}
 	defer done()
 	defer gate.Release()
@@ -180,11 +175,14 @@ func (l *Lock) Release() error {
 	return err
 }
 
-// removedWithAll ends a lock whose directory was removed, in which no gate can be made any more. nil
-// when the record stands, or may stand.
-func (l *Lock) removedWithAll(op string) error {
-	if stands, err := l.stands(); err != nil || stands {
-		return nil
+// ungated is Release where no gate could be had because of err. In a directory that was removed none
+// can be made any more, and the record is gone with it: that ends the lock.
+func (l *Lock) ungated(op string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if stands, e := l.stands(); e != nil || stands {
+		return err
 	}
 	l.mu.Lock()
 	lost := l.ended
@@ -249,7 +247,7 @@ func (l *Lock) setLeaving(leaving bool) {
 
 // lossOf says how a lock was lost whose record does not stand any more.
 func (l *Lock) lossOf(gate fence.Gate) error {
-	if now, err := gate.Current(); err == nil && now != l.token {
+	if now, err := gate.Current(); err == nil && now > l.token {
 		return l.fenced("release", now)
 	}
 	return l.gone("release")

@@ -42,15 +42,7 @@ func (t *tenure) describe() string {
 	return "lock " + t.ID() + " of " + t.p.state() + ", fence " + t.token.String()
 }
 
-// fenced says how a lock was lost when the counter is at now. A counter below the number of the
-// tenure tells of nobody who took over: somebody put it back, or removed everything.
 func (t *tenure) fenced(op string, now fence.Token) error {
-	if now < t.token {
-		return &Error{Op: op, Path: t.p.state(), Step: "compare the fence",
-			Err: fmt.Errorf("%w: the fence went back (this tenure has number %d, the counter is at "+
-				"%d)", ErrLost, t.token, now),
-			Next: "see probate inspect " + shell.Raw.Operand(t.p.state())}
-	}
 	return &Error{Op: op, Path: t.p.state(), Step: "compare the fence",
 		Err: fmt.Errorf(
 			"%w (this tenure has number %d, the counter is at %d)",
@@ -119,6 +111,13 @@ func (t *tenure) checkEntered(gate fence.Gate, op string) error {
 func (t *tenure) compare(op string, now fence.Token) error {
 	if now != t.token {
 		err := t.fenced(op, now)
+		// A counter below tells of nobody who took over. Where the record is gone too, somebody
+		// removed everything.
+		if now < t.token {
+			if stands, e := t.by.stands(); e == nil && !stands {
+				err = t.gone(op)
+			}
+		}
 		t.by.markLost(err)
 		return err
 	}

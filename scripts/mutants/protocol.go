@@ -106,7 +106,7 @@ var ofProtocol = []Mutant{
 			"between them, whose record is removed.",
 		Edits: []Edit{{"lockfile/lock.go", `	gate, done, err := l.p.holdGateSpared(op)
 	if err != nil {
-		return err
+		return l.ungated(op, err)
 	}
 	defer done()
 	defer gate.Release()
