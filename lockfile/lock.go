@@ -175,8 +175,8 @@ func (l *Lock) Release() error {
 	return err
 }
 
-// ungated is Release where no gate could be had because of err. In a directory that was removed none
-// can be made any more, and the record is gone with it: that ends the lock.
+// ungated is Release where no gate could be had because of err. In a directory that was removed
+// none can be made any more, and the record is gone with it: that ends the lock.
 func (l *Lock) ungated(op string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
