@@ -191,7 +191,7 @@ func (l *Lock) ungated(op string, err error) error {
 		lost = l.gone(op)
 		l.markLost(lost)
 	}
-	l.end()
+	l.end(false)
 	l.p.close()
 	return during(op, lost)
 }
