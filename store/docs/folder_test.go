@@ -70,8 +70,12 @@ func add(old docs.Document) (json.RawMessage, error) {
 func TestFolderKilledWriters(t *testing.T) {
 	f := newFolder(t)
 	var steady []*probetest.Child
+	times := "30"
+	if testing.Short() {
+		times = "10"
+	}
 	for range 2 {
-		steady = append(steady, probetest.Start(t, "adder", f.Dir(), "30"))
+		steady = append(steady, probetest.Start(t, "adder", f.Dir(), times))
 	}
 	acknowledged := 0
 	for i := range 8 {
