@@ -324,8 +324,9 @@ func (c *Counter) judge(b []byte, seen Token) (Token, error) {
 	return t, nil
 }
 
-func readAll(f vfs.File) ([]byte, error) {
-	b := make([]byte, readSize)
+func readAll(f vfs.File) ([]byte, error) { return readInto(f, make([]byte, readSize)) }
+
+func readInto(f vfs.File, b []byte) ([]byte, error) {
 	n, err := f.ReadAt(b, 0)
 	if err == io.EOF {
 		err = nil
@@ -336,13 +337,16 @@ func readAll(f vfs.File) ([]byte, error) {
 // readStable reads without the gate. A read may meet a write half-way and see digits of two
 // numbers, so only what was read twice in a row counts.
 func readStable(f vfs.File) ([]byte, error) {
-	last, err := readAll(f)
-	for range attempts {
+	var room [2][]byte
+	both := make([]byte, 2*readSize)
+	room[0], room[1] = both[:readSize:readSize], both[readSize:]
+	last, err := readInto(f, room[0])
+	for i := range attempts {
 		if err != nil {
 			return nil, err
 		}
 		var b []byte
-		if b, err = readAll(f); err == nil && bytes.Equal(b, last) {
+		if b, err = readInto(f, room[(i+1)%2]); err == nil && bytes.Equal(b, last) {
 			return b, nil
 		}
 		last = b

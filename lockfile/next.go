@@ -3,6 +3,7 @@ package lockfile
 import (
 	"strings"
 
+	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/nextstep"
 	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/probe"
@@ -14,7 +15,9 @@ func (p *place) next(in *Inspection, s *sighting) string {
 	c := nextstep.Case{
 		Verdict: in.Verdict, Reason: in.Reason,
 		State: in.State, Lock: in.Lock, LockID: in.LockID, Owner: in.Owner.Identity(),
-		Off: p.opts.mayRecover(), OffByEnv: recoveryIsOff(),
+	}
+	if in.Verdict == identity.Gone {
+		c.Off, c.OffByEnv = p.opts.mayRecover(), recoveryIsOff()
 	}
 	if s.asked && s.record.Proof != nil {
 		c.Asked = true

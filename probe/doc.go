@@ -31,7 +31,8 @@
 // Only where the kernel is older than 5.3 or a seccomp filter forbids them, kill(pid, 0) and /proc
 // answer together. Start values are read only from a /proc that was checked to be procfs of this
 // process's own pid namespace, through one open directory, so that they belong to the very process
-// that was judged.
+// that was judged. What was found out about a mount is true of it as long as it exists: a [Sight]
+// knows it again by its number, where the kernel gives no number twice (Linux 6.8).
 //
 // A boot id is genuine only when the file is procfs and nothing else is mounted over it: container
 // managers replace it. gVisor makes up another for every /proc that is mounted.
