@@ -17,7 +17,8 @@ import (
 //
 // Locks are judged by as many goroutines as GOMAXPROCS says, a little ahead of who takes them: it
 // costs the memory of one folder's names and of some hundred findings, however many there are.
-// Nothing of it is left running when the loop has ended.
+// dir may be a lock itself; any other file is an error. Nothing of it is left running when the loop
+// has ended.
 func List(dir string, opts Options) iter.Seq2[Inspection, error] {
 	return func(yield func(Inspection, error) bool) {
 		if err := opts.validate(); err != nil {

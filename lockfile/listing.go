@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/probe"
 )
 
@@ -101,11 +102,16 @@ func (l *listing) put(b *batch) bool {
 
 // failed puts an error about a directory into its place in the order.
 func (l *listing) failed(path string, err error) bool {
-	return l.put(&batch{found: []listed{{Inspection{State: path},
-		&Error{Op: "list", Path: path, Step: "read the directory", Err: err}}}})
+	return l.refused(path, err, placeAdvice("list", err, path))
 }
 
-// walk lists what was asked for, which may be a lock itself.
+func (l *listing) refused(path string, err error, next string) bool {
+	return l.put(&batch{found: []listed{{Inspection{State: path},
+		&Error{Op: "list", Path: path, Step: "read the directory", Err: err, Next: next}}}})
+}
+
+// walk lists what was asked for, which may be a lock itself. Any other file is a mistake: who asks
+// for the locks below a state wants to know of its own.
 func (l *listing) walk(root string) {
 	info, err := os.Lstat(root)
 	if err != nil {
@@ -113,11 +119,16 @@ func (l *listing) walk(root string) {
 		return
 	}
 	folder, name := filepath.Split(root)
-	if state, ok := stateOf(name); ok && !l.put(&batch{folder: folder, states: []string{state}}) {
+	state, ok := stateOf(name)
+	if ok && !l.put(&batch{folder: folder, states: []string{state}}) {
 		return
 	}
-	if info.IsDir() {
+	switch {
+	case info.IsDir():
 		l.walkFolder(root, true)
+	case !ok:
+		l.refused(root, errors.New("not a directory"),
+			"to look at one lock: probate inspect "+shell.Raw.Operand(root))
 	}
 }
 
