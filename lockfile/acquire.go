@@ -56,10 +56,10 @@ func acquire(ctx context.Context, path string, opts Options, wait bool) (*Lock, 
 }
 
 // acquire looks until the lock is ours, or refused.
-func (p *place) acquire(ctx context.Context, wait bool) (*Lock, error) {
+func (p *place) acquire(ctx context.Context, wait bool) (acquired *Lock, failed error) {
 	unknown, races, told := 0, 0, ""
 	w := waiting{p: p, pause: pause{in: p.in, most: longestPause}}
-	defer w.end()
+	defer func() { w.end(acquired != nil) }()
 	for {
 		s, err := p.look()
 		if err != nil {

@@ -22,7 +22,10 @@ const (
 	// lets them go first when one has waited for patience: to hand a lock on costs more than to
 	// take it again, so that a little unfairness is worth much.
 	grace, patience = 2 * time.Millisecond, 5 * time.Millisecond
-	// Far behind in the queue, a waiter sleeps for half of the time that its turn seems away.
+	// Far behind in the queue, a waiter sleeps until the one before it tells it that its turn comes.
+	// As that may fail it looks by itself too, the more rarely the longer nothing has moved. Where
+	// nobody can tell, it sleeps for half of the time that its turn seems away.
+	shortestSleep           = 25 * time.Millisecond
 	shortestNap, longestNap = 250 * time.Microsecond, 500 * time.Millisecond
 )
 
@@ -37,9 +40,10 @@ type waiting struct {
 	p     *place
 	pause pause
 
-	queue *wake.Queue
-	nap   nap
-	gave  bool // way to those before, since the lock was last seen free
+	queue  *wake.Queue
+	nudged bool // the one behind
+	nap    nap
+	gave   bool // way to those before, since the lock was last seen free
 
 	bell    *wake.Bell  // of the first in the queue; nil: none
 	watch   *wake.Watch // of those who get no bell; nil: none
@@ -57,8 +61,11 @@ type nap struct {
 	pause time.Duration
 }
 
-// end gives back what waiting took.
-func (w *waiting) end() {
+// end gives back what waiting took. Who goes without the lock makes place for another one.
+func (w *waiting) end(acquired bool) {
+	if !acquired {
+		w.queue.Nudge()
+	}
 	w.queue.Leave()
 	w.queue = nil
 	w.p.unprepare()
@@ -124,6 +131,7 @@ func (w *waiting) wait(ctx context.Context, s sighting) (*Lock, error) {
 		return nil, w.sleep(ctx, position)
 	}
 	w.nap = nap{}
+	w.queue.Deafen()
 	if !w.watching(s, position.Ahead == 0) && w.watchFor(s, position.Ahead == 0) &&
 		!(w.watches && w.stays()) {
 		return nil, context.Cause(ctx) // look again: it may have happened before
@@ -131,9 +139,11 @@ func (w *waiting) wait(ctx context.Context, s sighting) (*Lock, error) {
 	if w.bell == nil && (w.watch == nil || !w.watch.File) {
 		return nil, w.pause.wait(ctx)
 	}
-	if position.Ahead == 0 {
-		w.p.prepare()
+	if position.Ahead == 0 && !w.nudged {
+		w.nudged = true
+		w.queue.Nudge() // it is the second now
 	}
+	w.p.prepare()
 	d := slowDeath
 	if w.watches {
 		d = slowPause
@@ -196,9 +206,19 @@ func (w *waiting) unwatched(ctx context.Context) (*Lock, error) {
 // once in a while.
 func (w *waiting) sleep(ctx context.Context, position wake.Position) error {
 	for slept := time.Duration(0); slept < slowPause; {
-		d := w.nap.next(position, w.p.in.Now())
-		if err := w.p.in.Pause(ctx, d); err != nil {
-			return err
+		if w.queue.Listen() { // who listens may have missed what was said before
+			position = w.queue.Position()
+		}
+		if position.Ahead < 2 {
+			return nil
+		}
+		d := w.nap.longer(position)
+		if !w.queue.Sleep(ctx, d) {
+			d = w.nap.next(position, w.p.in.Now())
+			_ = w.p.in.Pause(ctx, d)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		slept += d
 		if position = w.queue.Position(); position.Ahead < 2 {
@@ -272,6 +292,15 @@ func (s *sighting) watchedPID() int {
 		return 0
 	}
 	return int(*s.record.PID)
+}
+
+// longer returns how long to sleep where a nudge ends it.
+func (n *nap) longer(p wake.Position) time.Duration {
+	n.pause = min(max(2*n.pause, shortestSleep), longestNap)
+	if p.First != n.first {
+		n.first, n.pause = p.First, shortestSleep
+	}
+	return n.pause/2 + jitter(n.pause/2)
 }
 
 // next returns how long to sleep. The tickets of those who are served go by; from how fast they do

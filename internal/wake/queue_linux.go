@@ -2,6 +2,7 @@ package wake
 
 import (
 	"hash/fnv"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,9 @@ type Queue struct {
 	dir    uintptr
 	base   int64
 	ticket int64
+
+	name   []byte   // of the sockets of this queue, but for their places
+	socket *os.File // nil: not listening
 }
 
 // queueBase is where the queue of a name begins. Names that share one wait for each other somewhat
@@ -69,6 +73,7 @@ func Join(dir uintptr, name string) *Queue {
 func (q *Queue) Leave() {
 	if q != nil {
 		_ = q.set(unix.F_UNLCK)
+		q.Deafen()
 	}
 }
 

@@ -2,7 +2,10 @@
 
 package wake
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Queue is explained in queue_linux.go.
 type Queue struct{}
@@ -18,3 +21,15 @@ func (q *Queue) Leave() {}
 
 // Position is explained in queue_linux.go.
 func (q *Queue) Position() Position { return Position{} }
+
+// Listen is explained in nudge_linux.go.
+func (q *Queue) Listen() bool { return false }
+
+// Deafen is explained in nudge_linux.go.
+func (q *Queue) Deafen() {}
+
+// Sleep is explained in nudge_linux.go.
+func (q *Queue) Sleep(ctx context.Context, d time.Duration) bool { return false }
+
+// Nudge is explained in nudge_linux.go.
+func (q *Queue) Nudge() {}

@@ -27,7 +27,9 @@ type results struct {
 var shown = map[string]string{
 	"sec/op": "", "ns/op": "", "cpu-ns/op": "processor time", "ns/lock": "per lock", "median-ns": "median", "p99-ns": "99 of 100",
 	"longest/mean": "longest wait by the mean", "cpu-ns/turn": "processor time",
-	"wakeups/turn": "wake-ups", "turns/s": "per second", "busy/op": "busy answers",
+	"wakeups/turn": "wake-ups", "cpu-ns/waiter-second": "processor time of a waiter in a second",
+	"wakeups/waiter-second": "wake-ups of a waiter in a second",
+	"turns/s":               "per second", "busy/op": "busy answers",
 	"bytes/lock": "bytes", "fds/lock": "descriptors", "goroutines/lock": "goroutines",
 }
 

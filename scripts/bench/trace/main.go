@@ -1,0 +1,103 @@
+//go:build unix
+
+// Command trace does one thing again and again, for whoever looks at its system calls: trace.sh.
+//
+//	trace tenure|commit|inspection|turns|hold PATH TIMES
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/probate-dev/probate/lockfile"
+)
+
+func main() {
+	if len(os.Args) != 4 || errands[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: trace tenure|commit|inspection|turns|hold PATH TIMES")
+		os.Exit(2)
+	}
+	times, err := strconv.Atoi(os.Args[3])
+	if err == nil {
+		err = errands[os.Args[1]](os.Args[2], times)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "trace:", err)
+		os.Exit(1)
+	}
+}
+
+var errands = map[string]func(path string, times int) error{
+	"tenure": func(path string, times int) error {
+		return repeat("tenure", times, func() error {
+			lock, err := lockfile.TryAcquire(path, lockfile.Options{})
+			if err != nil {
+				return err
+			}
+			return lock.Release()
+		})
+	},
+	"commit": func(path string, times int) error {
+		lock, err := lockfile.TryAcquire(path, lockfile.Options{})
+		if err != nil {
+			return err
+		}
+		data := make([]byte, 4096)
+		err = repeat("commit", times, func() error { return lock.WriteFile(path, data, 0o600) })
+		if err != nil {
+			return err
+		}
+		return lock.Release()
+	},
+	"inspection": func(path string, times int) error {
+		return repeat("inspection", times, func() error {
+			_, err := lockfile.Inspect(path, lockfile.Options{})
+			return err
+		})
+	},
+	"turns": func(path string, times int) error { // two of these hand the lock to each other
+		return repeat("turn", times, func() error {
+			lock, err := lockfile.Acquire(context.Background(), path, lockfile.Options{})
+			if err != nil {
+				return err
+			}
+			mark("acquired")
+			time.Sleep(20 * time.Millisecond) // traced, everything takes longer
+			mark("release")
+			err = lock.Release()
+			mark("released")
+			time.Sleep(10 * time.Millisecond)
+			return err
+		})
+	},
+	"hold": func(path string, _ int) error { // until standard input ends
+		lock, err := lockfile.TryAcquire(path, lockfile.Options{})
+		if err != nil {
+			return err
+		}
+		fmt.Println("held")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return lock.Release()
+	},
+}
+
+// repeat marks the begin and the end of each time. What is done once for each process happens in
+// the first.
+func repeat(what string, times int, once func() error) error {
+	for i := range times {
+		mark(fmt.Sprintf("begin %s %d", what, i+1))
+		if err := once(); err != nil {
+			return err
+		}
+		mark("end " + what)
+	}
+	return nil
+}
+
+// mark leaves a text in a trace: a write that fails.
+func mark(text string) { _, _ = syscall.Write(-1, []byte(text)) }
