@@ -22,9 +22,9 @@ const (
 	// lets them go first when one has waited for patience: to hand a lock on costs more than to
 	// take it again, so that a little unfairness is worth much.
 	grace, patience = 2 * time.Millisecond, 5 * time.Millisecond
-	// Far behind in the queue, a waiter sleeps until the one before it tells it that its turn comes.
-	// As that may fail it looks by itself too, the more rarely the longer nothing has moved. Where
-	// nobody can tell, it sleeps for half of the time that its turn seems away.
+	// Far behind in the queue, a waiter sleeps until the one before it tells it that its turn
+	// comes. As that may fail it looks by itself too, the more rarely the longer nothing has moved.
+	// Where nobody can tell, it sleeps for half of the time that its turn seems away.
 	shortestSleep           = 25 * time.Millisecond
 	shortestNap, longestNap = 250 * time.Microsecond, 500 * time.Millisecond
 )
@@ -142,6 +142,9 @@ func (w *waiting) wait(ctx context.Context, s sighting) (*Lock, error) {
 	if position.Ahead == 0 && !w.nudged {
 		w.nudged = true
 		w.queue.Nudge() // it is the second now
+		if w.p.opts.System == nil && w.p.opts.mayRecover() == "" {
+			_ = w.p.probesAreSane() // once for each process: a takeover need not wait for it
+		}
 	}
 	w.p.prepare()
 	d := slowDeath

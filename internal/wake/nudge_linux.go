@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A waiter far behind in a queue sleeps until the one before it nudges it: with an empty datagram to
-// a socket that is named, in the kernel's own space of names, after its place. Whoever sends one can
-// only make somebody look at its place for nothing. In another network namespace nobody hears it, so
-// that it is a help, and who sleeps wakes by itself once in a while.
+// A waiter far behind in a queue sleeps until the one before it nudges it: with a datagram to a
+// socket that is named, in the kernel's own space of names, after its place. Whoever sends one can
+// only make somebody look at its place for nothing. In another network namespace nobody hears it,
+// so that it is a help, and who sleeps wakes by itself once in a while.
 
 const nudgeSocket = unix.SOCK_DGRAM | unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
 
