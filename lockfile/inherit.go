@@ -111,6 +111,8 @@ func (i *Inherited) mayCommit() error {
 	return i.ended
 }
 
+func (i *Inherited) hasEnded() error { return i.mayCommit() }
+
 func (i *Inherited) markLost(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -86,16 +86,20 @@ func (l *Lock) Check() error {
 	return err
 }
 
-// mayCommit returns why this process cannot use the lock, without looking at the disk.
-func (l *Lock) mayCommit() error {
+// hasEnded returns why nobody can use the lock any more, nil while it is held.
+func (l *Lock) hasEnded() error {
 	l.mu.Lock()
-	ended := l.ended
-	l.mu.Unlock()
-	if ended == ErrReleased {
+	defer l.mu.Unlock()
+	if l.ended == ErrReleased {
 		return &Error{Op: "use", Path: l.p.state(), Err: ErrReleased}
 	}
-	if ended != nil {
-		return ended
+	return l.ended
+}
+
+// mayCommit returns why this process cannot use the lock, without looking at the disk.
+func (l *Lock) mayCommit() error {
+	if err := l.hasEnded(); err != nil {
+		return err
 	}
 	if pid := l.p.in.PID(); pid != l.pid {
 		return l.refuse(

@@ -26,6 +26,7 @@ type tenure struct {
 type owner interface {
 	stands() (bool, error) // the record at S.lock is the one of this tenure
 	mayCommit() error      // why not, without looking at the disk
+	hasEnded() error       // mayCommit by what is remembered alone
 	markLost(error)        // told once the loss is certain
 }
 
@@ -219,7 +220,7 @@ func (t *tenure) WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, e
 func (t *tenure) write(
 	path string, data []byte, r io.Reader, perm fs.FileMode, previous string,
 ) (int64, error) {
-	if err := t.by.mayCommit(); err != nil {
+	if err := t.by.hasEnded(); err != nil { // the rest is asked before the gate
 		return 0, during(opWrite, err)
 	}
 	w, err := t.newReplacement(path, perm)

@@ -65,7 +65,7 @@ func ParseFDInfoMount(text string) int { return parseFDInfo([]byte(text)).mount 
 // that the child takes itself for its parent. ok is false where there is no such page here.
 func ForkedPage(s System) (seen byte, ok bool, err error) {
 	l := s.(*linuxSystem)
-	l.standing(&Host{}, &Process{})
+	l.standing()
 	page := l.own.page
 	if page == nil {
 		return 0, false, nil
@@ -105,7 +105,7 @@ func forkAndExit(p *byte) (pid int, errno unix.Errno) {
 // AsCopy makes s believe that it was restored from a checkpoint of another process.
 func AsCopy(s System) {
 	l := s.(*linuxSystem)
-	l.standing(&Host{}, &Process{})
+	l.standing()
 	l.own.inode.Value++
 	l.own.ticks.Value++
 	l.boot.Value = "of another kernel"

@@ -4,8 +4,8 @@ import "fmt"
 
 // standing is what a System has that can describe its own process at little cost.
 type standing interface {
-	standing(host *Host, self *Process)
-	same(was *Process) Fact[bool]
+	standing() (Host, Process)
+	same(start Fact[Start], pidfd Fact[uint64]) Fact[bool]
 }
 
 // Standing fills in what a record says of the process that writes it. It is Host and Self without
@@ -14,7 +14,7 @@ type standing interface {
 // restored from a checkpoint begin anew. Host name and wall times are read every time.
 func Standing(s System, host *Host, self *Process) {
 	if s, ok := s.(standing); ok {
-		s.standing(host, self)
+		*host, *self = s.standing()
 		return
 	}
 	*host, *self = s.Host(), s.Self()
@@ -32,20 +32,20 @@ func Standing(s System, host *Host, self *Process) {
 // start value in /proc/self/stat is read.
 func Same(s System, was Process) Fact[bool] {
 	if s, ok := s.(standing); ok {
-		return s.same(&was)
+		return s.same(was.Start, was.PIDFD)
 	}
-	return sameStart(&was, s.Process(was.PID).Start)
+	return sameStart(was.Start, s.Process(was.PID).Start)
 }
 
-func sameStart(was *Process, now Fact[Start]) Fact[bool] {
+func sameStart(was, now Fact[Start]) Fact[bool] {
 	switch {
-	case !was.Start.Known:
-		return Unknown[bool](was.Start.Source, was.Start.Err)
+	case !was.Known:
+		return Unknown[bool](was.Source, was.Err)
 	case !now.Known:
 		return Unknown[bool](now.Source, now.Err)
-	case was.Start.Value.Kind() != now.Value.Kind():
+	case was.Value.Kind() != now.Value.Kind():
 		return Unknown[bool](now.Source, fmt.Errorf("%s and %s cannot be compared",
-			was.Start.Value, now.Value))
+			was.Value, now.Value))
 	}
-	return Known(was.Start.Value == now.Value, now.Source)
+	return Known(was.Value == now.Value, now.Source)
 }

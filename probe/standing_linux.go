@@ -84,22 +84,22 @@ func (o *own) keep(fd int) (device uint64) {
 }
 
 // same implements standing.
-func (s *linuxSystem) same(was *Process) Fact[bool] {
+func (s *linuxSystem) same(start Fact[Start], pidfd Fact[uint64]) Fact[bool] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remember()
-	if now := s.own.inode; was.PIDFD.Known && now.Known {
-		return Known(was.PIDFD.Value == now.Value, now.Source)
+	if now := s.own.inode; pidfd.Known && now.Known {
+		return Known(pidfd.Value == now.Value, now.Source)
 	}
 	st, err := readOwnStat()
 	if err != nil {
 		return Unknown[bool](ownStat, err)
 	}
-	return sameStart(was, Known(Ticks(st.start), ownStat))
+	return sameStart(start, Known(Ticks(st.start), ownStat))
 }
 
 // standing implements standing. What could not be read is asked for again, as Host does.
-func (s *linuxSystem) standing(h *Host, p *Process) {
+func (s *linuxSystem) standing() (h Host, p Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remember()
@@ -113,9 +113,9 @@ func (s *linuxSystem) standing(h *Host, p *Process) {
 	}
 	s.recallHost()
 	boot, err := bootTime()
-	*h = s.host(atTick(boot, err, 0))
+	h = s.host(atTick(boot, err, 0))
 	h.Machine.Host = hostName()
-	*p = Process{PID: s.own.pid, Presence: Running, PIDFD: s.own.inode,
+	p = Process{PID: s.own.pid, Presence: Running, PIDFD: s.own.inode,
 		State:   Unknown[string](ownStat, errNotAsked),
 		Threads: Unknown[int](ownStat, errNotAsked),
 		Name:    Unknown[string](ownStat, errNotAsked),
@@ -130,6 +130,7 @@ func (s *linuxSystem) standing(h *Host, p *Process) {
 		p.Start = Unknown[Start](ticks.Source, ticks.Err)
 		p.StartedAt = Unknown[time.Time](ticks.Source, ticks.Err)
 	}
+	return h, p
 }
 
 // readHost reads what is not remembered yet of the facts that cannot change. s.mu is held.

@@ -25,6 +25,7 @@ type results struct {
 
 // shown are the units that are worth a row, with the word for them. Times are in nanoseconds.
 var shown = map[string]string{
+	"wall-ratio": "time by that of the bare calls", "cpu-ratio": "processor time by theirs",
 	"sec/op": "", "ns/op": "", "cpu-ns/op": "processor time", "ns/lock": "per lock", "median-ns": "median", "p99-ns": "99 of 100",
 	"longest/mean": "longest wait by the mean", "cpu-ns/turn": "processor time",
 	"wakeups/turn": "wake-ups", "cpu-ns/waiter-second": "processor time of a waiter in a second",
