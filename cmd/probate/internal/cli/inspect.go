@@ -25,8 +25,8 @@ highest.
 
 With --json every state is one object with at least state, lock, verdict,
 reason, sentence, evidence, owner, lockID, format, fence, next, bytes and
-modifiedAt; times are UTC. A state that could not be looked at is an object with
-state, error, kind and code.`,
+modifiedAt; times are UTC, and a fence number that could not be read is null. A
+state that could not be looked at is an object with state, error, kind and code.`,
 		Example: `  probate inspect state.json
   probate inspect --json *.db | jq -r 'select(.verdict == "gone") | .state'`,
 		Args: operands("STATE…"),
