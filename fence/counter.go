@@ -324,8 +324,6 @@ func (c *Counter) judge(b []byte, seen Token) (Token, error) {
 	return t, nil
 }
 
-func readAll(f vfs.File) ([]byte, error) { return readInto(f, make([]byte, readSize)) }
-
 func readInto(f vfs.File, b []byte) ([]byte, error) {
 	n, err := f.ReadAt(b, 0)
 	if err == io.EOF {

@@ -82,15 +82,7 @@ func openTarget(op, path string, opts Options) (*place, error) {
 	return openTargetAt(op, path, dirname, base, opts)
 }
 
-// openPlaceAt is openPlace for a path that is resolved. path is the one to speak of.
-func openPlaceAt(op, path, dirname, base string, opts Options) (*place, error) {
-	p, err := openTargetAt(op, path, dirname, base, opts)
-	if err != nil {
-		return nil, err
-	}
-	return p.withLock(), nil
-}
-
+// openTargetAt is openTarget for a path that is resolved. path is the one to speak of.
 func openTargetAt(op, path, dirname, base string, opts Options) (*place, error) {
 	if err := checkName(op, path, base); err != nil {
 		return nil, err
