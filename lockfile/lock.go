@@ -220,7 +220,11 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 		}
 		if err != nil {
 			l.setLeaving(false)
-			return l.p.failed(op, "remove the record", l.p.lockName(), err)
+			if ours = !errors.Is(err, fs.ErrNotExist); ours {
+				return l.p.failed(op, "remove the record", l.p.lockName(), err)
+			}
+			// A record-v2 peer, which takes no gate, has taken it away since.
+			lost = l.noticed(gate, lost)
 		}
 		if vfs.OwnerKeeps() && lost == nil {
 			if now, err := gate.Current(); err == nil && now != l.token {
@@ -229,9 +233,8 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 				l.markLost(lost)
 			}
 		}
-	case lost == nil:
-		lost = l.lossOf(gate)
-		l.markLost(lost)
+	default:
+		lost = l.noticed(gate, lost)
 	}
 	if !ours {
 		l.removeCopy()
@@ -247,6 +250,16 @@ func (l *Lock) setLeaving(leaving bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.leaving = leaving
+}
+
+// noticed returns how a lock was lost whose record does not stand any more: as lost says, or if
+// that is nil as it is found out now.
+func (l *Lock) noticed(gate fence.Gate, lost error) error {
+	if lost == nil {
+		lost = l.lossOf(gate)
+		l.markLost(lost)
+	}
+	return lost
 }
 
 // lossOf says how a lock was lost whose record does not stand any more.

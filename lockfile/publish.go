@@ -184,7 +184,10 @@ func (p *place) repairFence(ctx context.Context, wait bool) (fence.Token, error)
 		return 0, p.failed(opAcquire, "read the recovery log", p.logName(), err)
 	}
 	if logged > token {
-		if err := gate.Raise(logged); err != nil {
+		switch err := gate.Raise(logged); {
+		case errors.Is(err, fence.ErrNotGreater), errors.Is(err, fence.ErrDamaged):
+			return 0, errMoved // a record-v2 peer, which takes no gate, has just written it
+		case err != nil:
 			return 0, p.failed(opAcquire, "raise the fence", p.fenceName(), err)
 		}
 		p.opts.log().Warn("fence repaired", "path", p.path(p.fenceName()), "was", token.String(),

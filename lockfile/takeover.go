@@ -202,6 +202,9 @@ func (p *place) afterExchange(d *draft, s sighting) (old string, err error) {
 func (p *place) giveBack(d *draft, caught string, cause error) error {
 	name := p.lockName()
 	info, err := p.dir.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) { // a record-v2 peer has taken our draft away meanwhile
+		return p.putBack(caught, name)
+	}
 	if err != nil || !info.SameFile(d.info) {
 		return fmt.Errorf("give a record back that is another one than judged (it lies at %s): %w",
 			p.path(caught), cause)

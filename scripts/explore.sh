@@ -1,14 +1,15 @@
 #!/bin/bash
 # explore.sh [long]: the schedules of the lock code and its power cuts, further than go test does. With
-# `long` what a night has time for: two processes with up to three preemptions and one crash, five
-# minutes for each scenario and bound, of which it says whether that was enough; more than a million
-# schedules of three contenders; and many more of the disks that a power cut may leave.
+# `long` what a night has time for: two processes with up to three preemptions and one crash, half an
+# hour for each scenario and bound, of which it says whether that was enough; more than a million
+# schedules of three contenders; and many more of the disks that a power cut may leave. As many
+# scenarios are walked at once as there are processors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 case ${1:-} in
-'') explore=(-explore.preemptions=1 -explore.runs=4000) trios=(-explore.preemptions=1 -explore.runs=4000)
+'') explore=(-explore.preemptions=2 -explore.runs=32000) trios=(-explore.preemptions=1 -explore.runs=20000)
 	power=(-explore.disks=60 -explore.samples=40 -explore.ext4=5) ;;
-long) explore=(-explore.preemptions=3 -explore.runs=0 -explore.budget=5m)
+long) explore=(-explore.preemptions=3 -explore.runs=0 -explore.budget=30m)
 	trios=(-explore.preemptions=2 -explore.runs=400000)
 	power=(-explore.disks=2000 -explore.samples=1000 -explore.again=100 -explore.ext4=200) ;;
 *) echo "usage: scripts/explore.sh [long]" >&2; exit 2 ;;

@@ -28,12 +28,14 @@ func runner(t *testing.T) Runner {
 	return Runner{Root: root, Scratch: t.TempDir()}
 }
 
-func all() []Mutant { return slices.Concat(ofProtocol, ofVerdicts, ofProcesses, ofOperations) }
+func all() []Mutant {
+	return slices.Concat(ofProtocol, ofExplorer, ofVerdicts, ofProcesses, ofOperations)
+}
 
 // chosen leaves out some of the slow ones, others every day.
 func chosen(t *testing.T) []Mutant {
 	day := time.Now().YearDay()
-	list := slices.Concat(ofProtocol, ofVerdicts)
+	list := slices.Concat(ofProtocol, ofVerdicts, ofExplorer)
 	for i, m := range slices.Concat(ofProcesses, ofOperations) {
 		if (i+day)%max(*oneIn, 1) == 0 {
 			list = append(list, m)

@@ -16,6 +16,48 @@ func story(invariant string) string {
 	return invariant + ` is broken: (?s:.*)\n +1  `
 }
 
+// sound is the test that compares the explorer with itself, without what makes it fast.
+func sound(which string) Suite {
+	return Suite{Package: "lockfile/internal/explore", Run: "^TestNothingIsLost$/^" + which + "$"}
+}
+
+// ofExplorer are faults in the explorer itself, that let it leave out what it must not.
+var ofExplorer = []Mutant{
+	{
+		Name: "left-preemptions-ignored",
+		Why:  "a state that was met with fewer preemptions left counts as met.",
+		Edits: []Edit{{"lockfile/internal/explore/seen.go",
+			"case int(slot&mask) >= left+1:", "case left >= 0:"}},
+		Suite: sound("recover-release-2-1"),
+		Story: "an end is only reached plainly",
+	},
+	{
+		Name: "deaths-tried-too-seldom",
+		Why:  "a death between the steps of others counts as one that makes no difference.",
+		Edits: []Edit{{"lockfile/internal/explore/schedule.go",
+			"return w.asked || current.asks || current.status != ready",
+			"return current.status != ready"}},
+		Suite: sound("dead-try-0-1"),
+		Story: "an end is only reached plainly",
+	},
+	{
+		Name: "answer-not-learnt",
+		Why:  "what a process does next is not a function of what it counts as having learnt.",
+		Edits: []Edit{{"lockfile/internal/explore/proc.go",
+			"p.learn(p.w.at, 2, learnt)", "p.learn(p.w.at, 2, 0*learnt)"}},
+		Suite: schedules("recover-recover", "1", "0"),
+		Story: "two things follow one history",
+	},
+	{
+		Name: "later-work-never-in-time",
+		Why:  "what a lock does later begins only when nobody else can go on.",
+		Edits: []Edit{{"lockfile/internal/explore/schedule.go",
+			"|| w.everywhere || w.last == nil || w.last == th.proc {", "|| w.everywhere {"}},
+		Suite: sound("held-1-0"),
+		Story: "an end is only reached plainly",
+	},
+}
+
 // ofProtocol are faults in the steps of acquire, takeover, commit and release.
 var ofProtocol = []Mutant{
 	{

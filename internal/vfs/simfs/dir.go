@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"syscall"
 	"time"
 
@@ -40,6 +39,7 @@ func (d *dir) on(verb string, op Op, fn func(op *Op) error) error {
 	at := d.path(op.Name)
 	err := element(op.Name)
 	if err == nil {
+		op.Dir, op.Closed = d.at, d.closed
 		err = d.p.do(op, d.open(fn))
 	}
 	if err != nil {
@@ -55,6 +55,7 @@ func (d *dir) on2(verb string, op Op, fn func(op *Op) error) error {
 		err = element(op.To)
 	}
 	if err == nil {
+		op.Dir, op.Closed = d.at, d.closed
 		err = d.p.do(op, d.open(func(op *Op) error {
 			if !d.p.may(d.dir.mode, d.dir.uid, 0o3) {
 				return syscall.EACCES
@@ -68,6 +69,11 @@ func (d *dir) on2(verb string, op Op, fn func(op *Op) error) error {
 	return nil
 }
 
+// op is an operation on the directory itself.
+func (d *dir) op(kind Kind, private bool) Op {
+	return Op{Kind: kind, Name: d.at, Private: private, Args: Args{Dir: d.at, Closed: d.closed}}
+}
+
 func (d *dir) open(fn func(op *Op) error) func(op *Op) error {
 	return func(op *Op) error {
 		if d.closed {
@@ -79,7 +85,8 @@ func (d *dir) open(fn func(op *Op) error) func(op *Op) error {
 
 func (d *dir) Open(name string, access vfs.Access) (vfs.File, error) {
 	f := &file{p: d.p, path: d.path(name)}
-	err := d.on("open", Op{Kind: OpOpen, Name: name}, func(op *Op) error {
+	op := Op{Kind: OpOpen, Name: name, Args: Args{Access: access}}
+	err := d.on("open", op, func(op *Op) error {
 		n := d.dir.names[name]
 		if n == nil {
 			return syscall.ENOENT
@@ -122,7 +129,8 @@ func (d *dir) Pin(name string) (vfs.File, error) {
 
 func (d *dir) Create(name string, mode fs.FileMode) (vfs.File, error) {
 	f := &file{p: d.p, path: d.path(name)}
-	err := d.on("create", Op{Kind: OpCreate, Name: name}, func(op *Op) error {
+	op := Op{Kind: OpCreate, Name: name, Args: Args{Mode: mode}}
+	err := d.on("create", op, func(op *Op) error {
 		if d.dir.names[name] != nil {
 			return syscall.EEXIST
 		}
@@ -143,7 +151,8 @@ func (d *dir) Create(name string, mode fs.FileMode) (vfs.File, error) {
 
 func (d *dir) CreateUnnamed(mode fs.FileMode) (vfs.File, error) {
 	f := &file{p: d.p, path: d.path("(unnamed)")}
-	op := Op{Kind: OpCreateUnnamed, Name: "(unnamed)", Private: true}
+	op := Op{Kind: OpCreateUnnamed, Name: "(unnamed)", Private: true,
+		Args: Args{Dir: d.at, Closed: d.closed, Mode: mode}}
 	err := d.p.do(op, d.open(func(op *Op) error {
 		if d.p.disk.opts.NoUnnamed {
 			return lacking{syscall.EOPNOTSUPP}
@@ -164,7 +173,11 @@ func (d *dir) LinkUnnamed(unnamed vfs.File, name string) error {
 	if !ok {
 		return &os.LinkError{Op: "link", Old: "(unnamed)", New: d.path(name), Err: fs.ErrInvalid}
 	}
-	return d.on2("link", Op{Kind: OpLinkUnnamed, Name: "(unnamed)", To: name}, func(op *Op) error {
+	op := Op{Kind: OpLinkUnnamed, Name: "(unnamed)", To: name}
+	if f.desc != nil {
+		op.Handle = f.desc.id
+	}
+	return d.on2("link", op, func(op *Op) error {
 		switch {
 		case f.desc == nil:
 			return os.ErrClosed
@@ -272,7 +285,7 @@ func (d *dir) Remove(name string) error {
 }
 
 func (d *dir) Self() (info vfs.Info, err error) {
-	err = d.p.do(Op{Kind: OpSelf, Name: d.at, Private: true}, d.open(func(*Op) error {
+	err = d.p.do(d.op(OpSelf, true), d.open(func(*Op) error {
 		info = vfs.Info{Device: d.p.disk.device, Inode: d.dir.num, Mode: d.dir.mode | fs.ModeDir,
 			Links: 2, UID: d.dir.uid, GID: d.dir.uid, ModTime: modified}
 		return nil
@@ -297,7 +310,7 @@ func (d *dir) Stat(name string) (info vfs.Info, err error) {
 }
 
 func (d *dir) Names() (names []string, err error) {
-	err = d.p.do(Op{Kind: OpNames, Name: d.at}, d.open(func(op *Op) error {
+	err = d.p.do(d.op(OpNames, false), d.open(func(op *Op) error {
 		if !d.p.may(d.dir.mode, d.dir.uid, 0o4) {
 			return syscall.EACCES
 		}
@@ -314,8 +327,8 @@ func (d *dir) Names() (names []string, err error) {
 }
 
 func (d *dir) Sync() error {
-	err := d.p.do(Op{Kind: OpSyncDir, Name: d.at, Private: true}, d.open(func(*Op) error {
-		d.dir.flush()
+	err := d.p.do(d.op(OpSyncDir, true), d.open(func(*Op) error {
+		d.p.disk.flush(d.dir)
 		return nil
 	}))
 	if err != nil {
@@ -325,11 +338,10 @@ func (d *dir) Sync() error {
 }
 
 func (d *dir) Close() error {
-	err := d.p.do(Op{Kind: OpCloseDir, Name: path.Base(d.at), Private: true},
-		d.open(func(*Op) error {
-			d.closed = true
-			return nil
-		}))
+	err := d.p.do(d.op(OpCloseDir, true), d.open(func(*Op) error {
+		d.closed = true
+		return nil
+	}))
 	if err != nil {
 		return &fs.PathError{Op: "close", Path: d.at, Err: err}
 	}

@@ -19,7 +19,7 @@ type file struct {
 }
 
 func (p *Process) newInode(mode fs.FileMode) *inode {
-	return &inode{num: p.number(), mode: mode.Perm(), uid: max(p.uid, 0), gid: max(p.uid, 0)}
+	return &inode{num: p.inode(), mode: mode.Perm(), uid: max(p.uid, 0), gid: max(p.uid, 0)}
 }
 
 // attach opens n as f.
@@ -31,17 +31,14 @@ func (p *Process) attach(f *file, n *inode, access vfs.Access, pathOnly bool) {
 		n.opens++
 	}
 	p.disk.rehashMeta(n)
-	f.desc = &description{id: p.number(), node: n, access: access, pathOnly: pathOnly,
-		refs: map[*Process]int{p: 1}}
+	f.desc = &description{id: p.handle(), node: n, access: access, pathOnly: pathOnly,
+		refs: []reference{{p, 1}}}
 	p.open = append(p.open, f)
 }
 
 // drop closes one reference of a process. The last one takes the kernel lock along.
 func (d *Disk) drop(desc *description, p *Process) (last bool) {
-	if desc.refs[p]--; desc.refs[p] <= 0 {
-		delete(desc.refs, p)
-	}
-	if len(desc.refs) > 0 {
+	if desc.refer(p, -1); len(desc.refs) > 0 {
 		return false
 	}
 	n := desc.node
@@ -79,7 +76,8 @@ func (f *file) on(verb string, op Op, fn func(op *Op, n *inode) error) error {
 }
 
 func (f *file) ReadAt(b []byte, off int64) (count int, err error) {
-	err = f.on("read", Op{Kind: OpRead}, func(op *Op, n *inode) error {
+	args := Args{Off: off, Size: len(b)}
+	err = f.on("read", Op{Kind: OpRead, Args: args}, func(op *Op, n *inode) error {
 		if off < 0 {
 			return syscall.EINVAL
 		}
@@ -87,7 +85,7 @@ func (f *file) ReadAt(b []byte, off int64) (count int, err error) {
 			count = copy(b, n.data[off:])
 		}
 		op.Bytes = b[:count]
-		op.sawBytes(op.Bytes)
+		op.sawBytes(op.Bytes, n, off)
 		return nil
 	})
 	if err == nil && count < len(b) {
@@ -100,7 +98,8 @@ func (f *file) WriteAt(b []byte, off int64) (int, error) {
 	if len(b) == 0 { // no call at all
 		return 0, nil
 	}
-	err := f.on("write", Op{Kind: OpWrite, Data: b}, func(op *Op, n *inode) error {
+	args := Args{Off: off}
+	err := f.on("write", Op{Kind: OpWrite, Data: b, Args: args}, func(op *Op, n *inode) error {
 		if off < 0 {
 			return syscall.EINVAL
 		}
@@ -144,7 +143,9 @@ func (f *file) write(op *Op, n *inode, off int64) error {
 	}
 	d := f.p.disk
 	d.unhash(n)
-	n.pending = append(n.pending, write{off: off, data: slices.Clone(op.Data)})
+	if !d.opts.Uncut {
+		n.pending = append(n.pending, write{off: off, data: slices.Clone(op.Data)})
+	}
 	n.data = overwrite(n.data, off, op.Data)
 	d.rehash(n)
 	op.Changed = true
@@ -169,7 +170,7 @@ func (f *file) Stat() (info vfs.Info, err error) {
 }
 
 func (f *file) Chmod(mode fs.FileMode) error {
-	return f.on("chmod", Op{Kind: OpChmod}, func(op *Op, n *inode) error {
+	return f.on("chmod", Op{Kind: OpChmod, Args: Args{Mode: mode}}, func(op *Op, n *inode) error {
 		if f.p.uid > 0 && f.p.uid != n.uid {
 			return syscall.EPERM
 		}
@@ -182,7 +183,8 @@ func (f *file) Chmod(mode fs.FileMode) error {
 }
 
 func (f *file) Chown(uid, gid int) error {
-	return f.on("chown", Op{Kind: OpChown}, func(op *Op, n *inode) error {
+	op := Op{Kind: OpChown, Args: Args{UID: uid, GID: gid}}
+	return f.on("chown", op, func(op *Op, n *inode) error {
 		if f.p.uid > 0 && (uid >= 0 && uid != n.uid || f.p.uid != n.uid) {
 			return syscall.EPERM
 		}
@@ -200,7 +202,8 @@ func (f *file) Chown(uid, gid int) error {
 }
 
 func (f *file) Truncate(size int64) error {
-	return f.on("truncate", Op{Kind: OpTruncate}, func(op *Op, n *inode) error {
+	op := Op{Kind: OpTruncate, Args: Args{Off: size}}
+	return f.on("truncate", op, func(op *Op, n *inode) error {
 		switch {
 		case size < 0 || f.desc.access == vfs.Read:
 			return syscall.EINVAL
@@ -208,7 +211,9 @@ func (f *file) Truncate(size int64) error {
 			return syscall.EFBIG
 		}
 		f.p.disk.unhash(n)
-		n.pending = append(n.pending, write{off: size, truncate: true})
+		if !f.p.disk.opts.Uncut {
+			n.pending = append(n.pending, write{off: size, truncate: true})
+		}
 		n.data = resize(n.data, size)
 		f.p.disk.rehash(n)
 		op.Changed = true
@@ -240,6 +245,7 @@ func lockIndex(kind vfs.LockKind) int {
 }
 
 func (f *file) lock(op Op, kind vfs.LockKind, fn func(op *Op, n *inode, i int) error) error {
+	op.Lock = kind
 	return f.on("kernel-lock", op, func(op *Op, n *inode) error {
 		i := lockIndex(kind)
 		switch {

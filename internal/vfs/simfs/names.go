@@ -41,10 +41,14 @@ func (c change) apply(names map[string]*inode) {
 }
 
 // note remembers a change until the directory is flushed.
-func (dir *directory) note(c change) { dir.pending = append(dir.pending, c) }
+func (d *Disk) note(dir *directory, c change) {
+	if !d.opts.Uncut {
+		dir.pending = append(dir.pending, c)
+	}
+}
 
 // flush puts the names on the platter.
-func (dir *directory) flush() {
+func (d *Disk) flush(dir *directory) {
 	if len(dir.pending) == 0 {
 		return
 	}
@@ -71,23 +75,23 @@ func (d *Disk) set(dir *directory, name string, n *inode) {
 }
 
 func (d *Disk) bind(dir *directory, name string, n *inode) {
-	dir.note(change{kind: bound, a: name, moved: n})
+	d.note(dir, change{kind: bound, a: name, moved: n})
 	d.set(dir, name, n)
 }
 
 func (d *Disk) unbind(dir *directory, name string) {
-	dir.note(change{kind: unbound, a: name})
+	d.note(dir, change{kind: unbound, a: name})
 	d.set(dir, name, nil)
 }
 
 func (d *Disk) move(dir *directory, old, name string, n *inode) {
-	dir.note(change{kind: renamed, a: old, b: name})
+	d.note(dir, change{kind: renamed, a: old, b: name})
 	d.set(dir, name, n)
 	d.set(dir, old, nil)
 }
 
 func (d *Disk) exchange(dir *directory, a, b string, x, y *inode) {
-	dir.note(change{kind: exchanged, a: a, b: b})
+	d.note(dir, change{kind: exchanged, a: a, b: b})
 	x.links++ // never without a name in between
 	y.links++
 	d.hash ^= entrySum(dir, a, x) ^ entrySum(dir, b, y)

@@ -51,6 +51,7 @@ type Op struct {
 	Data []byte // what is written
 	// Short is for hooks that fail a write: so many bytes are written before.
 	Short int
+	Args
 
 	// After the operation:
 
@@ -63,6 +64,8 @@ type Op struct {
 	// Private is also set before: nobody else can notice the operation, nor does it depend on what
 	// others do.
 	Private bool
+	// Depends says, also before, that Private is so only as others have the file open now.
+	Depends bool
 }
 
 // Hooks are called around every operation of a process, by its goroutine. An error of Before is
@@ -87,8 +90,15 @@ func (p *Process) doOn(op Op, desc *description, fn func(op *Op) error) error {
 	o := new(Op)
 	*o = op
 	if desc != nil {
+		o.Handle = desc.id
+		o.Depends = !o.Private
+	}
+	switch {
+	case p.settled != nil:
+		o.Private = *p.settled
+	case o.Depends:
 		p.disk.mu.Lock()
-		o.Private = o.Private || p.owns(desc) || o.Kind == OpClose && p.quiet(desc)
+		o.Private = p.unnoticed(o.Kind, desc)
 		p.disk.mu.Unlock()
 	}
 	if err := p.hooks.Before(o); err != nil {
@@ -111,13 +121,15 @@ func (p *Process) doOn(op Op, desc *description, fn func(op *Op) error) error {
 	return o.Err
 }
 
+// unnoticed reports whether nobody else can notice an operation on an open file.
+func (p *Process) unnoticed(kind Kind, desc *description) bool {
+	return p.owns(desc) || kind == OpClose && p.quiet(desc)
+}
+
 // owns reports whether a file has no name and nobody else has it open.
 func (p *Process) owns(desc *description) bool {
 	n := desc.node
-	if n.links > 0 || n.opens+n.pins > 1 || len(desc.refs) > 1 {
-		return false
-	}
-	return true
+	return n.links == 0 && n.opens+n.pins <= 1 && len(desc.refs) <= 1
 }
 
 // quiet reports whether closing is noticed by nobody.
@@ -185,7 +197,14 @@ func (op *Op) sawInfo(i vfs.Info) {
 	op.Seen = Mix(Mix(Mix(Mix(op.Seen, i.Inode), uint64(i.Size)), i.Links), uint64(i.Mode))
 }
 
-func (op *Op) sawBytes(b []byte) { op.Seen = Mix(op.Seen, maphash.Bytes(seed, b)) }
+// sawBytes notes that the first of n were read from off on.
+func (op *Op) sawBytes(b []byte, n *inode, off int64) {
+	sum := n.dataHash
+	if off != 0 || len(b) != len(n.data) || len(b) == 0 {
+		sum = maphash.Bytes(seed, b)
+	}
+	op.Seen = Mix(op.Seen, sum)
+}
 
 func (op *Op) sawBool(b bool) {
 	op.Said = b

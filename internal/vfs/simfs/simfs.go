@@ -31,6 +31,8 @@ type Options struct {
 	// OpensSeen says that somebody uses File.Alone or Disk.Openers, so that opening and closing a
 	// file is something that others can notice.
 	OpensSeen bool
+	// Uncut says that nobody calls Disk.Cut: what is on the platter is not kept.
+	Uncut bool
 }
 
 // Disk is what all processes see. Its methods are safe for concurrent use.
@@ -70,7 +72,8 @@ type inode struct {
 	durable []byte
 	pending []write
 	// named says that the file had a name once
-	named bool
+	named  bool
+	copied int // see copier
 }
 
 // description is an open file description. Descriptors of several processes may refer to it.
@@ -79,7 +82,27 @@ type description struct {
 	node     *inode
 	access   vfs.Access
 	pathOnly bool
-	refs     map[*Process]int
+	refs     []reference
+	copied   int // see copier
+}
+
+// reference says how many descriptors of a process refer to a description.
+type reference struct {
+	p *Process
+	n int
+}
+
+// refer adds to the descriptors of a process, or takes away.
+func (desc *description) refer(p *Process, n int) {
+	for i := range desc.refs {
+		if r := &desc.refs[i]; r.p == p {
+			if r.n += n; r.n <= 0 {
+				desc.refs = slices.Delete(desc.refs, i, i+1)
+			}
+			return
+		}
+	}
+	desc.refs = append(desc.refs, reference{p, n})
 }
 
 // New returns a disk with the given directories, which belong to uid.
@@ -161,7 +184,7 @@ func (d *Disk) Put(name string, content []byte, mode fs.FileMode, uid int) {
 	d.unhash(n)
 	n.data, n.durable, n.pending = slices.Clone(content), slices.Clone(content), nil
 	d.rehash(n)
-	dir.flush()
+	d.flush(dir)
 }
 
 func (d *Disk) at(name string) *inode {
@@ -187,8 +210,10 @@ type Process struct {
 	id    uint64
 	uid   int
 	hooks Hooks
-	made  uint64 // inodes and descriptions
+	made  uint64 // inodes
 	open  []*file
+	// set: while an operation is made again, of which it is known
+	settled *bool
 }
 
 var _ vfs.FS = (*Process)(nil)
@@ -236,7 +261,7 @@ func (p *Process) InheritHandle(child *Process, handle uintptr) error {
 }
 
 func (d *Disk) hand(child *Process, desc *description, at string) {
-	desc.refs[child]++
+	desc.refer(child, 1)
 	child.open = append(child.open, &file{p: child, desc: desc, path: at})
 }
 
@@ -248,12 +273,36 @@ func (p *Process) Holders(handle uintptr) map[uint64]bool {
 	return p.holders(handle)
 }
 
-// numbers of inodes and descriptions tell who made them, so that what is made in another order is
+// inode returns a new inode number. It tells who made it, so that what is made in another order is
 // not another state.
-func (p *Process) number() uint64 {
+func (p *Process) inode() uint64 {
 	p.made++
 	return p.id<<16 | p.made
 }
+
+// handle returns the lowest number that no description has: who has opened and closed more files
+// before is not in another state.
+func (p *Process) handle() uint64 {
+	for id := p.id<<16 + 1; ; id++ {
+		if !p.disk.described(id) {
+			return id
+		}
+	}
+}
+
+func (d *Disk) described(id uint64) bool {
+	for _, p := range d.procs {
+		for _, f := range p.open {
+			if f.desc.id == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// aside is the number of the descriptor of a directory.
+const aside = 1 << 15
 
 // Resolve implements vfs.FS. There are no links to follow.
 func (p *Process) Resolve(name string) (dir, base string, err error) {
@@ -271,11 +320,12 @@ func (p *Process) Resolve(name string) (dir, base string, err error) {
 // OpenDir implements vfs.FS.
 func (p *Process) OpenDir(name string) (vfs.Dir, error) {
 	d := &dir{p: p, at: path.Clean(name)}
-	err := p.do(Op{Kind: OpOpenDir, Name: d.at, Private: true}, func(*Op) error {
+	op := Op{Kind: OpOpenDir, Name: d.at, Private: true, Args: Args{Dir: d.at}}
+	err := p.do(op, func(*Op) error {
 		if d.dir = p.disk.dirs[d.at]; d.dir == nil {
 			return syscall.ENOENT
 		}
-		d.id = p.number()
+		d.id = p.id<<16 | aside
 		return nil
 	})
 	if err != nil {

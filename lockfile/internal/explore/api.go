@@ -19,7 +19,7 @@ func (p *Proc) Acquire(wait bool) bool {
 	p.w.note(p, "acquires (waiting: %v)", wait)
 	var lock *lockfile.Lock
 	var err error
-	began := p.w.changes
+	p.tell(begins{})
 	if wait {
 		lock, err = lockfile.Acquire(context.Background(), state, p.opts)
 	} else {
@@ -30,11 +30,13 @@ func (p *Proc) Acquire(wait bool) bool {
 		p.refused(err)
 		busy, ok := errors.AsType[*lockfile.BusyError](err)
 		if ok && !wait && busy.Finding.Reason == identity.KernelLockHeld {
-			p.w.monitor.calledAlive(p, busy.LockID, began)
+			p.tell(calledAlive{busy.LockID})
 		}
 		return false
 	}
-	t := p.w.monitor.acquired(p, lock)
+	p.tell(acquiredAs(lock))
+	t := p.Tenure
+	t.lock = lock
 	p.w.note(p, "has the lock, number %d, file %s", t.token, fileName(t.record.inode))
 	return true
 }
@@ -56,7 +58,7 @@ func (p *Proc) refused(err error) {
 		(errors.Is(err, lockfile.ErrGateBusy) || errors.Is(err, lockfile.ErrChanged) ||
 			errors.Is(err, lockfile.ErrLost) || p.peersDoing(err)):
 	default:
-		p.w.monitor.fail("I8", "%s: %T: %v", p.name, err, err)
+		p.tell(failed{"I8", fmt.Sprintf("fails: %T: %v", err, err)})
 	}
 }
 
@@ -65,62 +67,19 @@ func (p *Proc) Update() {
 	t := p.Tenure
 	base := number(p.read(state))
 	p.w.note(p, "has read update %d, and writes %d", base, base+1)
-	landed := t.landed
+	p.tell(begins{})
 	data := fmt.Appendf(nil, "%d by %s", base+1, p.name)
-	p.wrote(t, landed, t.lock.WriteFile(state, data, 0o600))
-}
-
-// wrote checks what a write says about itself.
-func (p *Proc) wrote(t *Tenure, landed int, err error) {
-	m := &p.w.monitor
-	p.mortal = 0
+	err := t.lock.WriteFile(state, data, 0o600)
 	p.w.note(p, "its write: %v", err)
-	switch {
-	case err == nil:
-		if t.landed == landed {
-			m.fail("I8", "%s is told that it has written, and nothing was written", p.name)
-		}
-		m.acked = m.updates
-	case errors.Is(err, lockfile.ErrUnsure):
-		if t.landed == landed || !t.record.excused() {
-			m.fail("I8", "%s is told that its write is unsure, for no reason: %v", p.name, err)
-		}
-		t.over = true
-	case errors.Is(err, lockfile.ErrLost):
-		if t.landed != landed {
-			m.fail("I8", "%s is told that nothing was written, and it was: %v", p.name, err)
-		}
-		p.lost(t, err)
-	case errors.Is(err, lockfile.ErrGateBusy), p.peersDoing(err):
-	default:
-		m.fail("I8", "%s cannot write: %T: %v", p.name, err, err)
-	}
-}
-
-// lost checks that a tenure that is told that it is lost was really taken away.
-func (p *Proc) lost(t *Tenure, err error) {
-	t.over = true
-	if !t.record.excused() {
-		p.w.monitor.fail("I5", "%s lost its lock, and nobody broke it: %v", p.name, err)
-	}
+	p.tell(wrote{p.outcomeOf(err), text(err), false})
 }
 
 // Release gives the lock up.
 func (p *Proc) Release() {
-	t := p.Tenure
 	p.w.note(p, "releases")
-	err := t.lock.Release()
-	p.mortal = 0
+	err := p.Tenure.lock.Release()
 	p.w.note(p, "its release: %v", err)
-	switch {
-	case err == nil:
-		t.over = true
-	case errors.Is(err, lockfile.ErrLost):
-		p.lost(t, err)
-	case errors.Is(err, lockfile.ErrGateBusy), p.peersDoing(err):
-	default:
-		p.w.monitor.fail("I8", "%s cannot release: %T: %v", p.name, err, err)
-	}
+	p.tell(released{p.outcomeOf(err), text(err)})
 }
 
 // Tenancy is acquire, update, release.
@@ -143,7 +102,7 @@ func (p *Proc) Recover() {
 		p.w.note(p, "finds nothing to recover")
 	default:
 		p.w.note(p, "has recovered %s, number %d", was.LockID, was.Fence)
-		p.w.monitor.tookOver(p, was)
+		p.tell(tookOverFrom(was))
 	}
 }
 
@@ -151,15 +110,15 @@ func (p *Proc) Recover() {
 func (p *Proc) Break() {
 	in, err := lockfile.Inspect(state, p.opts)
 	if err != nil {
-		p.w.monitor.fail("I8", "%s cannot look: %v", p.name, err)
+		p.tell(failed{"I8", fmt.Sprintf("cannot look: %v", err)})
 		return
 	}
 	if in.LockID == "" {
 		return
 	}
 	p.w.note(p, "breaks %s (%s)", in.LockID, in.Verdict)
-	p.breaking = in.LockID
-	defer func() { p.breaking = "" }()
+	p.tell(breaks{in.LockID})
+	defer p.tell(breaks{})
 	was, err := lockfile.Break(context.Background(), state, lockfile.BreakRequest{
 		LockID: in.LockID, Reason: "a test", By: "a person", EvenIfAlive: true}, p.opts)
 	if err != nil {
@@ -168,27 +127,25 @@ func (p *Proc) Break() {
 		return
 	}
 	p.w.note(p, "has broken %s, number %d", was.LockID, was.Fence)
-	p.w.monitor.tookOver(p, &was.Recovered)
+	p.tell(tookOverFrom(&was.Recovered))
 }
 
 // Fork starts child with the descriptor of the lock, as a command that runs under it.
 func (p *Proc) Fork(script *Script) {
+	if p.w.live {
+		panic("forks are made before the schedule begins")
+	}
 	child := p.w.newProc(script)
 	if err := p.files.InheritHandle(child.files, p.Tenure.lock.Handle()); err != nil {
 		panic(err)
 	}
-	p.Tenure.child = child
-	environ := p.Tenure.lock.Environ()
-	t := p.Tenure
-	child.start(func() {
-		child.environ, child.Tenure = environ, t
-		script.Run(child)
-	})
+	p.Tenure.child, child.Tenure = child, p.Tenure
+	child.environ = p.Tenure.lock.Environ()
+	child.start(func() { script.Run(child) })
 }
 
 // UpdateInherited is Update under the lock of the process above.
 func (p *Proc) UpdateInherited() {
-	t := p.Tenure
 	in, err := lockfile.Inherit(state, p.environ, p.opts)
 	if err != nil || in == nil {
 		p.w.note(p, "inherits nothing: %v", err)
@@ -196,15 +153,11 @@ func (p *Proc) UpdateInherited() {
 	}
 	defer in.Close()
 	base := number(p.read(state))
-	landed := t.landed
+	p.tell(begins{})
 	data := fmt.Appendf(nil, "%d by %s", base+1, p.name)
 	err = in.WriteFile(state, data, 0o600)
-	if errors.Is(err, lockfile.ErrLost) && !errors.Is(err, lockfile.ErrUnsure) &&
-		t.landed == landed && (t.record.gone || t.over) {
-		p.w.note(p, "its write: %v", err)
-		return // the process above has released
-	}
-	p.wrote(t, landed, err)
+	p.w.note(p, "its write: %v", err)
+	p.tell(wrote{p.outcomeOf(err), text(err), true})
 }
 
 // read reads a file, "" when there is none.

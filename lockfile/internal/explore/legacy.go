@@ -118,13 +118,7 @@ func (q *peer) holding(mine []byte) []byte {
 	if now, _ := q.text(lockName); !bytes.Equal(now, mine) {
 		return nil
 	}
-	m := &q.p.w.monitor
-	for _, r := range m.records {
-		if r.proc == q.p && !r.gone {
-			t := &Tenure{proc: q.p, record: r}
-			m.holds(t)
-		}
-	}
+	q.p.tell(peerHolds{})
 	q.p.w.note(q.p, "has the lock")
 	return mine
 }
@@ -153,9 +147,7 @@ func (q *peer) transact(mine []byte) {
 	if now, _ := q.text(lockName); bytes.Equal(now, mine) {
 		_ = q.dir.Remove(lockName)
 	}
-	if t := q.p.Tenure; t != nil {
-		t.over = true
-	}
+	q.p.tell(peerOver{})
 }
 
 // judge reports whether the writer of a record is gone, by their rules: same machine, same boot

@@ -30,6 +30,8 @@ type Monitor struct {
 	tenures []*Tenure
 	lock    uint64 // inode at the record's name
 	counter uint64 // in the fence
+	foreign bool   // a record-v2 peer wrote it, or is just doing so, without the gate
+	peers   uint64 // the largest number that one wrote
 	largest uint64 // number that a takeover has returned
 	handed  uint64 // the largest number that a tenure was given
 	updates int    // of the state
@@ -44,16 +46,21 @@ type Violation struct {
 
 // published is a record that was at the lock's name.
 type published struct {
+	number int // in the list
 	proc   *Proc
 	inode  uint64
 	id     string
 	gone   bool // its own process removed it
 	broken bool // a person broke it
 	robbed bool // a record-v2 peer took it away without asking
+	since  int  // changes of all when it did that
+	// by is who exchanged it, a record-v2 peer's, for its own, and has not looked yet
+	by *Proc
 }
 
 // Tenure is a lock that was handed out.
 type Tenure struct {
+	number int // in the list
 	proc   *Proc
 	child  *Proc // has inherited its descriptor
 	lock   *lockfile.Lock
@@ -71,13 +78,16 @@ func (m *Monitor) fail(invariant, format string, args ...any) {
 
 // hash is what must agree when two states are one.
 func (m *Monitor) hash() uint64 {
-	h := simfs.Mix(m.lock, m.counter)
-	h = simfs.Mix(simfs.Mix(h, m.largest), uint64(m.updates))
+	h := simfs.Mix(m.lock, m.counter<<1|bit(m.foreign))
+	h = simfs.Mix(simfs.Mix(simfs.Mix(h, m.largest), m.peers), uint64(m.updates))
 	for _, r := range m.records {
 		h = simfs.Mix(h, r.inode<<3|bit(r.gone)|bit(r.broken)<<1|bit(r.robbed)<<2)
+		if r.by != nil {
+			h = simfs.Mix(h, r.by.id)
+		}
 	}
 	for _, t := range m.tenures {
-		h = simfs.Mix(h, t.record.inode<<1|bit(t.over))
+		h = simfs.Mix(h, t.record.inode<<2|bit(t.over)|bit(t.snatched())<<1)
 		h = simfs.Mix(h, uint64(t.landed))
 	}
 	return h
@@ -93,6 +103,10 @@ func bit(b bool) uint64 {
 // alive reports whether a tenure has a process: its own, or a child with its descriptor.
 func (t *Tenure) alive() bool { return !t.proc.dead || t.child != nil && !t.child.dead }
 
+// snatched reports whether a record-v2 peer, which knows no gate, has taken the record away since
+// its process has last looked at it: nothing can be done about that.
+func (t *Tenure) snatched() bool { return t.record.robbed && t.record.since > t.proc.looked }
+
 // excused reports whether something that is nobody's fault here has ended the tenure.
 func (r *published) excused() bool { return r.broken || r.robbed }
 
@@ -107,6 +121,9 @@ func (m *Monitor) of(inode uint64) *published {
 
 // after looks at a file operation that succeeded.
 func (m *Monitor) after(p *Proc, op *simfs.Op) {
+	if op.Kind == simfs.OpStat && op.Name == path.Base(record) {
+		p.looked = m.w.changes
+	}
 	if !op.Changed {
 		return
 	}
@@ -137,9 +154,11 @@ func (m *Monitor) changedHands(p *Proc, now uint64) {
 		case old.proc == p:
 			old.gone = true
 		case p.script.Legacy:
-			old.robbed = true
+			old.robbed, old.since = true, m.w.changes
 		case p.breaking != "" && p.breaking == old.id:
 			old.broken = true
+		case old.proc.script.Legacy:
+			old.by = p
 		}
 	}
 	m.lock = now
@@ -147,11 +166,12 @@ func (m *Monitor) changedHands(p *Proc, now uint64) {
 		return
 	}
 	if back := m.of(now); back != nil {
-		back.gone = false // exchanged back
+		back.gone, back.by = false, nil // exchanged back
 		return
 	}
 	content, _ := m.w.disk.Read(record)
-	m.records = append(m.records, &published{proc: p, inode: now, id: lockID(content)})
+	m.records = append(m.records, &published{number: len(m.records), proc: p,
+		inode: now, id: lockID(content)})
 	if sc := m.w.scenario; p.script.Legacy || sc.Unlogged || sc.LegacyRecovers {
 		return
 	}
@@ -181,9 +201,15 @@ func lockID(content []byte) string {
 func (m *Monitor) fence(p *Proc) {
 	content, _ := m.w.disk.Read(gate)
 	now, err := strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64)
-	if p.script.Legacy {
+	if m.foreign = p.script.Legacy; m.foreign {
 		if err == nil {
 			m.counter = now
+		}
+		line, _, _ := bytes.Cut(content, []byte("\n"))
+		n, _ := strconv.ParseUint(string(line), 10, 64)
+		m.peers = max(m.peers, n)
+		for _, t := range m.tenures { // whoever has come in since the peer took the record away
+			t.record.robbed = t.record.robbed || t.token < n
 		}
 		return
 	}
@@ -243,7 +269,9 @@ func (m *Monitor) update(p *Proc) {
 		return
 	}
 	t.landed++
-	if counter, err := m.onDisk(); t.record.inode != m.lock || err != nil || counter != t.token {
+	counter, err := m.onDisk()
+	if t.record.inode != m.lock && !t.snatched() ||
+		!m.foreign && (err != nil || counter != t.token) {
 		m.fail("I2", "%s commits with number %d while the counter is %d, and the file at the "+
 			"lock's name is %s, its own %s", p.name, t.token, counter, fileName(m.lock),
 			fileName(t.record.inode))
@@ -273,26 +301,26 @@ func number(content []byte) int {
 }
 
 // acquired notes that a lock is handed out.
-func (m *Monitor) acquired(p *Proc, lock *lockfile.Lock) *Tenure {
-	t := &Tenure{proc: p, lock: lock, token: uint64(lock.Token())}
+func (m *Monitor) acquired(p *Proc, e acquired) {
+	t := &Tenure{proc: p, token: e.token}
 	for _, r := range m.records {
-		if r.id == lock.ID() {
+		if r.id == e.id {
 			t.record = r
 		}
 	}
 	if t.record == nil {
-		m.fail("I8", "%s has lock %s, whose record was never at its name", p.name, lock.ID())
+		m.fail("I8", "%s has lock %s, whose record was never at its name", p.name, e.id)
 		t.record = &published{proc: p}
 	}
+	t.record.robbed = t.record.robbed || t.token < m.peers
 	m.holds(t)
 	m.handed = max(m.handed, t.token)
-	if lock.Recovered() != nil {
-		m.tookOver(p, lock.Recovered())
+	if e.over {
+		m.tookOver(p, e.from)
 	} else if t.token < m.largest && !t.record.excused() {
 		m.fail("I3", "%s acquires with number %d, after %d was handed out", p.name, t.token,
 			m.largest)
 	}
-	return t
 }
 
 // holds checks a new tenure against all others.
@@ -302,29 +330,32 @@ func (m *Monitor) holds(t *Tenure) {
 		if other.over || r.gone || r.excused() || !other.alive() {
 			continue
 		}
-		if t.record.excused() || t.proc.script.Legacy && m.w.scenario.LegacyRecovers {
+		// A recoverer that dies between the exchange and its look takes along whoever slipped in.
+		displaced := r.by != nil && r.by.dead && m.w.scenario.LegacyRecovers
+		if displaced || t.record.excused() || t.proc.script.Legacy && m.w.scenario.LegacyRecovers {
 			continue
 		}
 		m.fail("I1", "%s acquires while %s holds", t.proc.name, other.proc.name)
 	}
+	t.number = len(m.tenures)
 	m.tenures = append(m.tenures, t)
 	t.proc.Tenure = t
 	t.proc.mortal = 0 // to have been told makes a difference
 }
 
 // tookOver checks a takeover that was reported.
-func (m *Monitor) tookOver(p *Proc, was *lockfile.Recovered) {
+func (m *Monitor) tookOver(p *Proc, e tookOver) {
 	p.mortal = 0
-	if n := uint64(was.Fence); n <= m.largest {
+	if n := e.number; n <= m.largest {
 		m.fail("I3", "%s takes over with number %d, after %d was handed out", p.name, n, m.largest)
 	} else {
 		m.largest = n
 	}
 	m.handed = max(m.handed, m.largest)
 	for _, t := range m.tenures {
-		if t.record.id == was.LockID && !t.over && t.alive() && !t.record.excused() {
+		if t.record.id == e.id && !t.over && t.alive() && !t.record.excused() {
 			m.fail("I5", "%s takes the lock over from %s, which lives: %s", p.name, t.proc.name,
-				was.Finding.Sentence)
+				e.why)
 		}
 	}
 }

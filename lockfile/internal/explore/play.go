@@ -37,31 +37,20 @@ func (c *Cast) End(p *Proc) {
 // Put makes a file.
 func (c *Cast) Put(name, content string) { c.w.disk.Put(name, []byte(content), 0o600, 0) }
 
-// play runs one schedule. whole says that it was followed to its end, and the last checks made.
-func play(sc *Scenario, d driver, preemptions, crashes int, told *story) (w *world, whole bool) {
-	if s, ok := d.(*search); ok {
-		s.depth = 0
-	}
-	w = newWorld(sc, simfs.New(sc.Disk, 0, home))
-	w.driver, w.left, w.mayCrash, w.story = d, preemptions, crashes, told
-	if s, ok := d.(*search); ok {
-		w.everywhere = s.blind
-	}
-	w.disk.Put(state, []byte("0"), 0o600, 0)
-	sc.Setup(&Cast{w})
+// play runs one schedule of the real code. whole says that it was followed to its end, and the last
+// checks made.
+func play(sc *Scenario, d driver, b Bounds, told *story, t *tape) (w *world, whole bool) {
+	w = begin(sc, b, told)
+	w.driver, w.tape = d, t
 	w.live = true
-	if told != nil {
-		told.add("", "the schedule begins")
-	}
-	first := &thread{proc: &Proc{w: w, dead: true, script: &Script{}}, status: done}
-	if next, ok := w.decide(first); ok && next != nil {
+	if next, ok := w.decide(nobody(w)); ok && next != nil {
 		w.at = next
-		next.resume <- struct{}{}
+		w.wake(next)
 		<-w.finished
 	}
 	w.live = false
 	if whole = w.monitor.broken == nil && !w.pruned; whole {
-		w.end = simfs.Mix(w.disk.Hash(), w.monitor.hash())
+		w.endsIn = w.endState()
 		w.epilogue()
 	}
 	w.abort()
@@ -69,6 +58,40 @@ func play(sc *Scenario, d driver, preemptions, crashes int, told *story) (w *wor
 		p.files.Exit()
 	}
 	return w, whole
+}
+
+// begin returns the world in which a schedule begins.
+func begin(sc *Scenario, b Bounds, told *story) *world {
+	disk := sc.Disk
+	disk.Uncut = true
+	w := newWorld(sc, simfs.New(disk, 0, home))
+	w.left, w.mayCrash, w.everywhere, w.story = b.Preemptions, b.crashes(sc), b.Plain, told
+	w.remembers = b.Ends != nil
+	w.disk.Put(state, []byte("0"), 0o600, 0)
+	w.staged = true
+	sc.Setup(&Cast{w})
+	w.staged = false
+	if told != nil {
+		told.add("", "the schedule begins")
+	}
+	return w
+}
+
+// nobody is who was at work before the schedule began.
+func nobody(w *world) *thread {
+	return &thread{proc: &Proc{w: w, dead: true, script: &Script{}}, status: done}
+}
+
+// endState is the state in which a schedule ended.
+func (w *world) endState() uint64 {
+	end := simfs.Mix(w.disk.Hash(), w.monitor.hash())
+	for _, p := range w.procs { // who is still there to be asked for, killed, and seen to hold
+		end = simfs.Mix(end, bit(p.dead))
+		if w.remembers {
+			end = simfs.Mix(end, p.history)
+		}
+	}
+	return end
 }
 
 func newWorld(sc *Scenario, disk *simfs.Disk) *world {
@@ -144,7 +167,8 @@ func (p *Proc) comeLast() bool {
 		w.monitor.fail("I4", "nobody can acquire any more without a person: %v", err)
 		return false
 	}
-	w.monitor.acquired(p, lock)
+	w.monitor.acquired(p, acquiredAs(lock))
+	p.Tenure.lock = lock
 	p.Update()
 	p.Release()
 	return w.monitor.broken == nil

@@ -201,7 +201,9 @@ func (p *power) recover(disk *simfs.Disk, kept promise) {
 		fail("I4", "after a power cut nobody can acquire without a person: %v", err)
 		return
 	}
-	t := m.acquired(q, lock)
+	m.acquired(q, acquiredAs(lock))
+	t := q.Tenure
+	t.lock = lock
 	if t.token < kept.handed || lock.Recovered() != nil && t.token <= kept.handed {
 		fail("I3", "number %d was handed out before the power cut, and %d now", kept.handed,
 			t.token)

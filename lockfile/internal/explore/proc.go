@@ -12,21 +12,28 @@ var _ simfs.Hooks = (*Proc)(nil)
 
 // Before is called before every file operation.
 func (p *Proc) Before(op *simfs.Op) error {
-	if p.dead || p.w.aborting {
+	w := p.w
+	switch {
+	case w.still: // it is made again, in its turn
+		return nil
+	case p.dead || w.aborting:
 		return errGone
 	}
-	if p.w.beforeOp != nil {
-		p.w.beforeOp()
+	if w.beforeOp != nil {
+		w.beforeOp()
 	}
-	if p.w.live && !op.Private {
-		switch op.Kind {
-		case simfs.OpLock, simfs.OpLocked, simfs.OpAlone:
-			p.w.yield(p.w.at, true)
-		default:
-			p.w.yield(p.w.at, false)
+	if w.live {
+		w.at.records(op)
+		if !op.Private {
+			w.yield(w.at, asksOf(op.Kind))
 		}
 	}
 	return nil
+}
+
+// asksOf reports whether an operation is a question that a death can change the answer of.
+func asksOf(kind simfs.Kind) bool {
+	return kind == simfs.OpLock || kind == simfs.OpLocked || kind == simfs.OpAlone
 }
 
 // After is called after every file operation.
@@ -38,7 +45,9 @@ func (p *Proc) After(op *simfs.Op) {
 	if op.Changed {
 		w.changed(p)
 	}
-	if w.live && !op.Private {
+	// That it has come further, if nothing else: what cannot be noticed just now is learnt too.
+	learns := w.live && (op.Depends || !op.Private)
+	if learns {
 		seen := op.Seen
 		if op.Err != nil {
 			seen = simfs.Sum(seen, op.Err.Error())
@@ -50,6 +59,9 @@ func (p *Proc) After(op *simfs.Op) {
 	}
 	if op.Err == nil {
 		w.monitor.after(p, op)
+	}
+	if learns {
+		w.at.goesOn()
 	}
 }
 
@@ -74,22 +86,33 @@ func (s system) Process(pid int) probe.Process {
 		return probetest.Absent(pid, probe.PresenceUnknown, errGone)
 	}
 	if p.w.live {
+		p.w.at.record(step{kind: asks, pid: pid})
 		p.w.yield(p.w.at, true)
 	}
 	answer := probetest.Absent(pid, probe.Missing, errors.New("no such process"))
-	for _, q := range p.w.procs {
-		if q.pid == pid && !q.dead {
-			answer = probetest.Process(pid, q.started)
-			if q.script.Stopped {
-				answer.State = probe.Known("stopped", "scripted")
-			}
+	if q := p.find(pid); q != nil {
+		answer = probetest.Process(pid, q.started)
+		if q.script.Stopped {
+			answer.State = probe.Known("stopped", "scripted")
 		}
-	}
-	if p.w.live {
-		p.learn(p.w.at, 2, uint64(answer.Presence)<<32|uint64(len(answer.Start.Value)))
 	}
 	p.w.note(p, "asks for process %d: %s", pid, answer.Presence)
 	return answer
+}
+
+// find looks for a process.
+func (p *Proc) find(pid int) (found *Proc) {
+	learnt := uint64(0)
+	for _, q := range p.w.procs {
+		if q.pid == pid && !q.dead {
+			found, learnt = q, simfs.Mix(q.started, 1+bit(q.script.Stopped))
+		}
+	}
+	if p.w.live {
+		p.learn(p.w.at, 2, learnt)
+		p.w.at.goesOn()
+	}
+	return found
 }
 
 func (s system) Host() probe.Host { return s.p.w.host }
@@ -102,22 +125,29 @@ func (s system) Openers(handle uintptr) probe.Openers {
 		return probe.Openers{Incomplete: errGone}
 	}
 	if s.p.w.live {
+		s.p.w.at.record(step{kind: scans, handle: handle})
 		s.p.w.yield(s.p.w.at, true)
 	}
-	holders := s.p.files.Holders(handle)
-	if s.p.w.live {
-		s.p.learn(s.p.w.at, 6, uint64(len(holders)))
-	}
-	for _, q := range s.p.w.procs {
-		if locked, has := holders[q.files.ID()]; has {
-			found.Found = append(found.Found, probe.Opener{PID: q.pid, Name: q.name,
-				Locked: locked})
-			if s.p.w.live {
-				s.p.learn(s.p.w.at, 5, uint64(q.pid))
-			}
+	s.p.scan(handle, func(q *Proc, locked bool) {
+		found.Found = append(found.Found, probe.Opener{PID: q.pid, Name: q.name, Locked: locked})
+	})
+	return found
+}
+
+// scan tells who else has a file open, in the order in which they were started.
+func (p *Proc) scan(handle uintptr, tell func(q *Proc, locked bool)) {
+	holders := p.files.Holders(handle)
+	learnt := uint64(len(holders))
+	for _, q := range p.w.procs {
+		if locked, has := holders[q.id]; has {
+			learnt = simfs.Mix(learnt, uint64(q.pid)<<1|bit(locked))
+			tell(q, locked)
 		}
 	}
-	return found
+	if p.w.live {
+		p.learn(p.w.at, 5, learnt)
+		p.w.at.goesOn()
+	}
 }
 
 func (s system) Nested(int) probe.Nested { return probe.Nested{} }

@@ -1,14 +1,42 @@
 package explore
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 )
 
+// wake lets the goroutine of a thread go on, or begin.
+func (w *world) wake(th *thread) {
+	if th.resume != nil {
+		th.resume <- struct{}{}
+		return
+	}
+	th.resume = make(chan struct{})
+	go func() {
+		defer w.exit(th)
+		th.begins()
+		th.fn()
+	}()
+}
+
+// stop ends the goroutine of a thread that will not have its turn any more, in that of another one.
+func (w *world) stop(th *thread) {
+	if th.status == done {
+		return
+	}
+	if th.resume == nil {
+		th.status = done
+		return
+	}
+	th.resume <- struct{}{}
+	<-w.ended
+}
+
 // exit is the end of the goroutine of a thread.
 func (w *world) exit(th *thread) {
 	if trouble := recover(); trouble != nil {
-		w.monitor.fail("I8", "%s panics: %v\n%s", th.proc.name, trouble, debug.Stack())
+		th.proc.tell(failed{"I8", fmt.Sprintf("panics: %v\n%s", trouble, debug.Stack())})
 	}
 	th.status = done
 	switch {
@@ -20,6 +48,7 @@ func (w *world) exit(th *thread) {
 		w.dying = nil
 		w.pass(w.heir)
 	default:
+		th.record(step{kind: ends})
 		th.proc.ended()
 		next, ok := w.decide(th)
 		if !ok {
@@ -36,7 +65,7 @@ func (w *world) pass(next *thread) {
 		close(w.finished)
 		return
 	}
-	next.resume <- struct{}{}
+	w.wake(next)
 }
 
 // yield is a point at which something else may happen, in the goroutine of the running thread. It
@@ -57,7 +86,7 @@ func (w *world) yield(th *thread, asks bool) {
 		w.dying, w.heir = th, next
 	case next != th:
 		w.at = next
-		next.resume <- struct{}{}
+		w.wake(next)
 		<-th.resume
 	}
 	if th.proc.dead || w.aborting {
@@ -70,7 +99,8 @@ func (w *world) yield(th *thread, asks bool) {
 // there is nothing left to do.
 func (w *world) decide(current *thread) (*thread, bool) {
 	for w.monitor.broken == nil {
-		ways := w.ways(current)
+		ways := w.ways(current, w.room[:0])
+		w.room = ways
 		if len(ways) == 0 {
 			return nil, true
 		}
@@ -97,26 +127,28 @@ func (w *world) turn(th *thread) *thread {
 	return th
 }
 
-// ways lists what can happen next: first that the current thread goes on.
-func (w *world) ways(current *thread) []way {
-	ways := make([]way, 0, 8)
+// ways adds what can happen next to an empty list: first that the current thread goes on.
+func (w *world) ways(current *thread, ways []way) []way {
 	add := func(enabled func(*thread) bool) {
 		cost := 0
 		if current.status == ready && !current.proc.dead && enabled(current) {
 			ways, cost = append(ways, way{thread: current}), 1
 		}
 		for _, th := range w.threads {
-			if th != current && cost <= w.left && enabled(th) {
+			goesOn := th == current && th.status == ready // is in the list
+			if !goesOn && cost <= w.left && enabled(th) {
 				ways = append(ways, way{thread: th, cost: cost})
 			}
 		}
 	}
 	add(func(th *thread) bool {
-		return th.status == ready && !th.proc.dead || th.status == paused && !th.proc.dead &&
-			w.changes-th.proc.own > th.woken
+		return !th.proc.dead && (th.status == ready && w.timely(th) ||
+			th.status == paused && w.changes-th.proc.own > th.woken)
 	})
 	if len(ways) == 0 { // time passes
-		add(func(th *thread) bool { return th.status == paused && !th.proc.dead })
+		add(func(th *thread) bool {
+			return (th.status == paused || th.status == ready) && !th.proc.dead
+		})
 		if len(ways) > 0 {
 			w.idle++
 		}
@@ -132,6 +164,22 @@ func (w *world) ways(current *thread) []way {
 		}
 	}
 	return ways
+}
+
+// timely reports whether it makes a difference that a thread begins just now. What the lock does
+// later is one step that nobody else can notice and that notices nobody else: after the last step
+// of its own process it can as well have been made at once, with no more preemptions. Unless its
+// process ends with it.
+func (w *world) timely(th *thread) bool {
+	if !th.late || !th.fresh || w.everywhere || w.last == nil || w.last == th.proc {
+		return true
+	}
+	for _, other := range th.proc.threads {
+		if other != th && other.status != done {
+			return false
+		}
+	}
+	return true
 }
 
 // matters reports whether it makes a difference that p is killed just here. A death changes locks,

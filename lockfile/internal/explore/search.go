@@ -51,7 +51,8 @@ type Bounds struct {
 	// Plain walks every schedule to its end, and kills at every point: to see that what is left out
 	// otherwise makes no difference.
 	Plain bool
-	// Ends collects the states in which schedules end, and a seed for each.
+	// Ends collects the states in which schedules end, with all that their processes have learnt,
+	// and a seed for each. It keeps processes from forgetting what they knew when they end.
 	Ends map[uint64]string
 }
 
@@ -59,8 +60,10 @@ type Bounds struct {
 type Result struct {
 	Scenario    string
 	Preemptions int
-	Runs        int // schedules that were played, to the end or to a state that was met before
+	Runs        int // schedules that were walked, to the end or to a state that was met before
 	Whole       int // of them to the end
+	Plays       int // schedules that were played with the real code
+	Histories   int // after which threads of real code were seen to go on
 	States      int // different states at which somebody could be chosen
 	Steps       int // operations that were points of choice
 	Complete    bool
@@ -76,106 +79,65 @@ func (r Result) String() string {
 	if !r.Complete {
 		whole = "not complete"
 	}
-	return fmt.Sprintf("%-28s %d preemptions: %8d schedules (%d to the end), %8d states, "+
-		"%9d steps, %v, %s", r.Scenario, r.Preemptions, r.Runs, r.Whole, r.States, r.Steps,
-		r.Elapsed.Round(time.Millisecond), whole)
+	return fmt.Sprintf("%-19s %d preemptions: %8d schedules (%d to the end), %8d states, "+
+		"%9d steps, %d plays of code, %d histories, %v, %s", r.Scenario, r.Preemptions, r.Runs,
+		r.Whole, r.States, r.Steps, r.Plays, r.Histories, r.Elapsed.Round(time.Millisecond), whole)
 }
 
-// choice is a point at which the search has several ways.
-type choice struct{ at, of int }
-
-// search is a driver that walks all schedules, one after another.
-type search struct {
-	path  []choice
-	depth int // choices of this run
-	seen  seen
-	blind bool // does not look whether a state was met before
-	steps int
+func (b Bounds) crashes(sc *Scenario) int {
+	if b.Crashes >= 0 {
+		return b.Crashes
+	}
+	return sc.Crashes
 }
 
-var _ driver = (*search)(nil)
-
-func (s *search) choose(w *world, current *thread, ways []way) (int, bool) {
-	s.steps++
-	if s.depth == len(s.path) {
-		if !s.blind && !s.seen.enter(w.hash(current), w.left) {
-			return 0, false
-		}
-		s.path = append(s.path, choice{0, len(ways)})
-	}
-	c := &s.path[s.depth]
-	if c.of != len(ways) {
-		panic(fmt.Sprintf("choice %d had %d ways and has %d: the schedule is not deterministic",
-			s.depth, c.of, len(ways)))
-	}
-	s.depth++
-	return c.at, true
-}
-
-// advance turns to the next schedule. false: there is none.
-func (s *search) advance() bool {
-	s.path = s.path[:s.depth]
-	for len(s.path) > 0 {
-		last := &s.path[len(s.path)-1]
-		if last.at++; last.at < last.of {
-			s.depth = 0
-			return true
-		}
-		s.path = s.path[:len(s.path)-1]
-	}
-	return false
+// reached reports whether bounds end a search that has walked so much.
+func (b Bounds) reached(r *Result, began time.Time) bool {
+	return b.Runs > 0 && r.Runs >= b.Runs || b.Time > 0 && r.Runs%64 == 0 &&
+		time.Since(began) > b.Time
 }
 
 // Explore walks the schedules of a scenario until the first violation or the end of its bounds.
 func Explore(sc *Scenario, b Bounds) Result {
 	began := time.Now()
-	crashes := sc.Crashes
-	if b.Crashes >= 0 {
-		crashes = b.Crashes
-	}
-	s := &search{blind: b.Plain}
 	r := Result{Scenario: sc.Name, Preemptions: b.Preemptions}
-	for {
-		w, whole := play(sc, s, b.Preemptions, crashes, nil)
-		r.Runs++
-		if whole {
-			r.Whole++
-			if b.Ends != nil {
-				b.Ends[w.end] = seed(sc, b.Preemptions, crashes, s.path[:s.depth])
-			}
-		}
-		if w.monitor.broken != nil {
-			r.Violation = w.monitor.broken
-			r.Seed = seed(sc, b.Preemptions, crashes, s.path[:s.depth])
-			if told, err := Replay([]*Scenario{sc}, r.Seed); err == nil {
-				r.Story = told.Story
-			} else {
-				r.Story = err.Error()
-			}
-			break
-		}
-		if !s.advance() {
-			r.Complete = true
-			break
-		}
-		if b.Runs > 0 && r.Runs >= b.Runs || b.Time > 0 && time.Since(began) > b.Time {
-			break
-		}
+	if b.Plain {
+		plainly(sc, b, &r, began)
+	} else {
+		newWalk(sc, b, &r, began).whole()
 	}
-	r.States, r.Steps, r.Elapsed = s.seen.n, s.steps, time.Since(began)
+	r.Elapsed = time.Since(began)
 	return r
 }
 
+// violated notes what a schedule has broken, and plays it again.
+func (r *Result) violated(sc *Scenario, v *Violation, seed string) {
+	r.Violation, r.Seed = v, seed
+	told, err := Replay([]*Scenario{sc}, r.Seed)
+	switch {
+	case err != nil:
+		r.Story = err.Error()
+	case told.Violation == nil || told.Violation.Invariant != v.Invariant:
+		r.Story = fmt.Sprintf("%s\n      the code itself does not break it: the walk is wrong (%v)",
+			told.Story, told.Violation)
+	default:
+		r.Story = told.Story
+	}
+}
+
 // seed writes a schedule down: the choices that were not the first one.
-func seed(sc *Scenario, preemptions, crashes int, path []choice) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s/%d/%d", sc.Name, preemptions, crashes)
+func seed(sc *Scenario, b Bounds, path []choice) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s/%d/%d", sc.Name, b.Preemptions, b.crashes(sc))
+	if b.Plain {
+		text.WriteString("/plain")
+	}
 	for i, c := range path {
 		if c.at > 0 {
-			fmt.Fprintf(&b, "/%d:%d", i, c.at)
+			fmt.Fprintf(&text, "/%d:%d", i, c.at)
 		}
 	}
-	return b.String()
+	return text.String()
 }
 
 // replay is a driver that follows a seed.
@@ -208,7 +170,12 @@ func Replay(scenarios []*Scenario, seed string) (Result, error) {
 		return Result{}, fmt.Errorf("seed %q: no such scenario, or no bounds", seed)
 	}
 	d := &replay{at: map[int]int{}}
+	b := Bounds{Preemptions: preemptions, Crashes: crashes}
 	for _, part := range parts[3:] {
+		if part == "plain" {
+			b.Plain = true
+			continue
+		}
 		var i, at int
 		if n, err := fmt.Sscanf(part, "%d:%d", &i, &at); n != 2 || err != nil {
 			return Result{}, fmt.Errorf("seed %q: %q is no choice", seed, part)
@@ -216,7 +183,7 @@ func Replay(scenarios []*Scenario, seed string) (Result, error) {
 		d.at[i] = at
 	}
 	told := &story{}
-	w, _ := play(sc, d, preemptions, crashes, told)
+	w, _ := play(sc, d, b, told, nil)
 	r := Result{Scenario: sc.Name, Preemptions: preemptions, Runs: 1, Seed: seed,
 		Violation: w.monitor.broken, Story: told.String()}
 	if v := r.Violation; v != nil {
@@ -225,71 +192,4 @@ func Replay(scenarios []*Scenario, seed string) (Result, error) {
 			seed)
 	}
 	return r, nil
-}
-
-// seen is the set of states that were entered, each with the most preemptions that were left.
-type seen struct {
-	slots []uint64 // hash with the lowest bits replaced by preemptions left + 1; 0 is empty
-	n     int
-}
-
-const leftBits = 4
-
-// enter reports whether a state is to be entered with so many preemptions left.
-func (s *seen) enter(hash uint64, left int) bool {
-	if 2*(s.n+1) > len(s.slots) {
-		s.grow()
-	}
-	const mask = 1<<leftBits - 1
-	for i := hash >> leftBits % uint64(len(s.slots)); ; i = (i + 1) % uint64(len(s.slots)) {
-		switch slot := s.slots[i]; {
-		case slot == 0:
-			s.slots[i] = hash&^mask | uint64(left+1)
-			s.n++
-			return true
-		case slot&^mask != hash&^mask:
-		case int(slot&mask) >= left+1:
-			return false
-		default:
-			s.slots[i] = hash&^mask | uint64(left+1)
-			return true
-		}
-	}
-}
-
-func (s *seen) grow() {
-	old := s.slots
-	s.slots = make([]uint64, max(1<<12, 2*len(old)))
-	for _, slot := range old {
-		if slot == 0 {
-			continue
-		}
-		i := slot >> leftBits % uint64(len(s.slots))
-		for s.slots[i] != 0 {
-			i = (i + 1) % uint64(len(s.slots))
-		}
-		s.slots[i] = slot
-	}
-}
-
-// hash is the state at a point of choice.
-func (w *world) hash(current *thread) uint64 {
-	h := simfs.Mix(w.disk.Hash(), w.monitor.hash())
-	h = simfs.Mix(h, uint64(w.idle)<<32|uint64(w.crashes))
-	if w.crashes < w.mayCrash { // what decides where deaths are looked at
-		p := current.proc
-		h = simfs.Mix(h, bit(w.asked)|bit(current.asks)<<1|
-			bit(p.mortal == w.changes+1 && w.last == p)<<2)
-	}
-	for _, p := range w.procs {
-		h = simfs.Mix(h, p.history)
-		for _, th := range p.threads {
-			x := uint64(th.status)
-			if th.status == paused {
-				x |= bit(w.changes-p.own > th.woken) << 8
-			}
-			h = simfs.Mix(h, x|bit(th == current)<<9|bit(p.dead)<<10)
-		}
-	}
-	return h
 }

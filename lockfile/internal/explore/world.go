@@ -39,17 +39,22 @@ type world struct {
 	driver   driver
 	monitor  Monitor
 	story    *story // nil: nobody listens
+	tape     *tape  // nil: nobody remembers
 
 	host     probe.Host
 	beforeOp func() // called before every file operation outside of schedules
+	staged   bool   // the scenario is being set up
 	live     bool   // schedules are taken; false during setup and the last checks
+	still    bool   // no code runs: what processes do is on the tape
 	aborting bool
 	pruned   bool // it was met before how it goes on
 
 	everywhere bool   // processes are killed at every point
-	end        uint64 // state in which it ended
-	left       int    // preemptions
-	mayCrash   int    // processes that may still be killed
+	remembers  bool   // states in which processes ended differ by what those had learnt
+	endsIn     uint64 // state in which it ended
+	room       []way
+	left       int // preemptions
+	mayCrash   int // processes that may still be killed
 	crashes    int
 	changes    int // of anything that others can see
 	idle       int // wakes since the last change, with nothing else to do
@@ -79,13 +84,20 @@ type way struct {
 // thread is a goroutine of a process: its script, or one that the lock started.
 type thread struct {
 	proc   *Proc
-	number int
-	resume chan struct{}
+	number int // in the process
+	place  int // in the world
+	fn     func()
+	resume chan struct{} // nil: it has no goroutine yet
 	status status
+	fresh  bool // it has not had its turn yet
+	late   bool // what the lock does later
 	asks   bool // its next operation is a question that a death can change the answer of
 	// history of its process when it was last at a point of choice
 	yielded uint64
 	woken   int // changes by others that it knew of when it last began to look
+
+	taping taping // of what it does just now
+	next   *step  // where no code runs
 }
 
 type status int
@@ -100,12 +112,14 @@ const (
 // Proc is a simulated process. Scripts are its main function; its methods are what they do.
 type Proc struct {
 	w       *world
+	id      uint64
+	place   int // in the world
 	name    string
 	script  *Script
 	pid     int
 	started uint64 // ticks
 	files   *simfs.Process
-	opts    lockfile.Options
+	opts    lockfile.Options // of the real code, as environ
 
 	dead    bool
 	history uint64 // of everything that it learnt
@@ -117,6 +131,9 @@ type Proc struct {
 	threads []*thread
 
 	breaking string   // lock that it takes away on a person's word
+	began    int      // changes of all when its call began
+	landed   int      // updates of its own tenure then
+	looked   int      // changes of all when it last looked at the lock's name
 	environ  []string // of a command that runs under a lock
 
 	// Tenure is what the script holds.
@@ -127,8 +144,8 @@ const firstPID = 4_190_000 // above what this machine hands out by default
 
 func (w *world) newProc(script *Script) *Proc {
 	w.nextPID++
-	p := &Proc{w: w, name: script.Name, script: script, pid: firstPID + w.nextPID,
-		started: 5000 + uint64(w.nextPID), history: 3}
+	p := &Proc{w: w, id: uint64(w.nextPID), place: len(w.procs), name: script.Name,
+		script: script, pid: firstPID + w.nextPID, started: 5000 + uint64(w.nextPID), history: 3}
 	for _, q := range w.procs {
 		if q.script == script {
 			p.name += "'" // started again
@@ -137,25 +154,34 @@ func (w *world) newProc(script *Script) *Proc {
 			}
 		}
 	}
-	p.files = w.disk.Process(uint64(w.nextPID), 0, p)
+	p.files = w.disk.Process(p.id, 0, p)
+	w.procs = append(w.procs, p)
+	if !w.still {
+		p.equip()
+	}
+	return p
+}
+
+// equip makes a process one in which the real code can run.
+func (p *Proc) equip() {
 	p.opts = lockfile.Options{System: system{p}, GateWait: time.Hour}
-	if w.scenario.Options != nil {
-		w.scenario.Options(p, &p.opts)
+	if p.w.scenario.Options != nil {
+		p.w.scenario.Options(p, &p.opts)
 	}
 	seam.Enter(&p.opts, p.files, seam.Process{
 		PID: func() int { return p.pid }, UID: func() int { return 0 },
 		Now: p.now, Random: p.random, Go: p.spawn, Pause: p.pause,
-		Later: func(time.Duration, func()) func() { return func() {} }, Ready: w.scenario.Ready,
+		Later: func(_ time.Duration, fn func()) func() { return p.later(fn) },
+		Ready: p.w.scenario.Ready,
 	})
-	w.procs = append(w.procs, p)
-	return p
 }
 
-// now is the wall clock: a little later each time, or what the scenario makes of it.
+// now is the wall clock: it stands, so that who has looked at it more often is not in another
+// state, or is what the scenario makes of it.
 func (p *Proc) now() time.Time {
-	p.reads++
-	t := probetest.BootTime.Add(time.Hour + time.Duration(p.reads)*time.Millisecond)
+	t := probetest.BootTime.Add(time.Hour)
 	if p.w.scenario.Clock != nil {
+		p.reads++
 		return p.w.scenario.Clock(p, t)
 	}
 	return t
@@ -165,7 +191,7 @@ func (p *Proc) now() time.Time {
 func (p *Proc) random(b []byte) {
 	clear(b)
 	p.drawn++
-	binary.BigEndian.PutUint32(b, uint32(p.files.ID()))
+	binary.BigEndian.PutUint32(b, uint32(p.id))
 	if len(b) >= 8 {
 		binary.BigEndian.PutUint32(b[4:], uint32(p.drawn))
 	}
@@ -173,23 +199,46 @@ func (p *Proc) random(b []byte) {
 
 // start makes a thread that runs fn when it is its turn.
 func (p *Proc) start(fn func()) *thread {
-	th := &thread{proc: p, number: len(p.threads), resume: make(chan struct{})}
+	th := &thread{proc: p, number: len(p.threads), place: len(p.w.threads), fn: fn, fresh: true}
 	p.threads = append(p.threads, th)
 	p.w.threads = append(p.w.threads, th)
-	go func() {
-		defer p.w.exit(th)
-		<-th.resume
-		if p.dead || p.w.aborting {
-			return
-		}
-		fn()
-	}()
 	return th
 }
 
+// begins is the first thing that a thread does.
+func (th *thread) begins() {
+	th.fresh = false
+	th.proc.learn(th, 6, 0)
+	th.goesOn()
+}
+
+// spawn is the seam: it starts a thread.
 func (p *Proc) spawn(fn func()) {
 	if !p.dead && p.w.live {
+		p.w.at.record(step{kind: spawns})
 		p.start(fn)
+	}
+}
+
+// later is the seam: it starts a thread which may begin at any time, or never if it is stopped
+// before. Where closing a file is noticed by others there is none: what runs later closes files
+// while others of its process wait for that, which schedules do not have.
+func (p *Proc) later(fn func()) (stop func()) {
+	w := p.w
+	if p.dead || !w.live && !w.staged || w.scenario.Disk.OpensSeen {
+		return func() {}
+	}
+	if w.live {
+		w.at.record(step{kind: spawns, late: true})
+	}
+	th := p.start(fn)
+	th.late = true
+	return func() {
+		if p.dead || w.aborting || !w.live || !th.fresh || th.status == done {
+			return
+		}
+		w.at.record(step{kind: stops, thread: th.number})
+		th.status = done
 	}
 }
 
@@ -201,7 +250,9 @@ func (p *Proc) ended() {
 			return
 		}
 	}
-	p.history = 1
+	if !p.w.remembers {
+		p.history = 1
+	}
 	if p.script.Stays {
 		return
 	}
@@ -221,17 +272,20 @@ func (w *world) changed(p *Proc) {
 	}
 }
 
-// crash kills a process, in the goroutine of the current thread.
+// crash kills a process, in the goroutine of the current thread. That ends when somebody else has
+// its turn.
 func (w *world) crash(p *Proc, current *thread) {
 	w.note(p, "is killed")
 	w.crashes++
 	p.dead = true
 	for _, th := range p.threads {
-		if th.status == done || th == current {
-			continue
+		switch {
+		case th == current:
+		case w.still:
+			th.status = done
+		default:
+			w.stop(th)
 		}
-		th.resume <- struct{}{}
-		<-w.ended
 	}
 	p.files.Exit()
 	p.history = 2
@@ -247,10 +301,7 @@ func (w *world) crash(p *Proc, current *thread) {
 func (w *world) abort() {
 	w.aborting = true
 	for _, th := range w.threads {
-		if th.status != done {
-			th.resume <- struct{}{}
-			<-w.ended
-		}
+		w.stop(th)
 	}
 }
 
@@ -268,14 +319,17 @@ func (p *Proc) pause(ctx context.Context, _ time.Duration) error {
 		return errPatience
 	}
 	th := w.at
+	th.record(step{kind: waits})
 	if w.idle > patience {
 		p.learn(th, 3, 0)
+		th.goesOn()
 		return errPatience
 	}
 	th.status = paused
 	w.note(p, "waits")
 	w.yield(th, false)
 	p.learn(th, 4, 0)
+	th.goesOn()
 	return nil
 }
 
@@ -286,6 +340,7 @@ const patience = 16
 // Sleep never returns.
 func (p *Proc) Sleep() {
 	th := p.w.at
+	th.record(step{kind: sleeps})
 	th.status = sleeping
 	p.w.yield(th, false)
 }
