@@ -37,7 +37,7 @@ var ofExplorer = []Mutant{
 		Edits: []Edit{{"lockfile/internal/explore/schedule.go",
 			"return w.asked || current.asks || current.status != ready",
 			"return current.status != ready"}},
-		Suite: sound("dead-try-0-1"),
+		Suite: sound("recover-recover-1-1"),
 		Story: "an end is only reached plainly",
 	},
 	{
@@ -45,7 +45,7 @@ var ofExplorer = []Mutant{
 		Why:  "what a process does next is not a function of what it counts as having learnt.",
 		Edits: []Edit{{"lockfile/internal/explore/proc.go",
 			"p.learn(p.w.at, 2, learnt)", "p.learn(p.w.at, 2, 0*learnt)"}},
-		Suite: schedules("recover-recover", "1", "0"),
+		Suite: schedules("peer-recovers-owner", "0", "0"),
 		Story: "two things follow one history",
 	},
 	{
