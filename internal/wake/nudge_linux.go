@@ -88,9 +88,10 @@ func (q *Queue) Sleep(ctx context.Context, d time.Duration) bool {
 	if q == nil || q.socket == nil || q.socket.SetReadDeadline(time.Now().Add(d)) != nil {
 		return false
 	}
-	stop := context.AfterFunc(ctx, func() { _ = q.socket.SetReadDeadline(time.Unix(1, 0)) })
+	socket := q.socket // what ctx ends may run late, when the place was left
+	stop := context.AfterFunc(ctx, func() { _ = socket.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	_, _ = q.socket.Read(make([]byte, 1))
+	_, _ = socket.Read(make([]byte, 1))
 	return true
 }
 
