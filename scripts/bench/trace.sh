@@ -24,6 +24,7 @@ traced() {
 	local name=$1
 	shift
 	strace -f -r -s 64 -e "trace=$calls" -o "$out/$name.trace" "$@"
+	rm -rf "$dir/state.turns"
 	strace -f -c -U calls,errors,name -e "trace=$calls" -o "$out/$name.count" "$@"
 }
 traced tenure "$out/trace" tenure "$dir/state" "$times"

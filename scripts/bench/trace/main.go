@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -61,6 +62,9 @@ var errands = map[string]func(path string, times int) error{
 		})
 	},
 	"turns": func(path string, times int) error { // two of these hand the lock to each other
+		if err := meet(path + ".turns"); err != nil {
+			return err
+		}
 		return repeat("turn", times, func() error {
 			lock, err := lockfile.Acquire(context.Background(), path, lockfile.Options{})
 			if err != nil {
@@ -84,6 +88,23 @@ var errands = map[string]func(path string, times int) error{
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return lock.Release()
 	},
+}
+
+// meet waits until two processes have come to that folder, which must be a new one.
+func meet(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(os.Getpid())), nil, 0o600); err != nil {
+		return err
+	}
+	for {
+		come, err := os.ReadDir(dir)
+		if err != nil || len(come) > 1 {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // repeat marks the begin and the end of each time. What is done once for each process happens in
