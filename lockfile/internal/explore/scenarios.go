@@ -133,7 +133,7 @@ func own() []*Scenario {
 			c.Add(once("A", func(p *Proc) { p.Tenancy(false) }))
 			c.Add(once("R", (*Proc).Recover))
 		}},
-		{Name: "watched", Setup: func(c *Cast) { // the loss of a broken lock is noticed
+		{Name: "watched", Most: 1, Setup: func(c *Cast) { // the loss of a broken lock is noticed
 			warm(c)
 			owner(c, func(p *Proc) {
 				_ = p.Tenure.lock.Context()

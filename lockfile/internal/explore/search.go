@@ -16,7 +16,10 @@ type Scenario struct {
 	Disk  simfs.Options
 	Setup func(c *Cast)
 	// Crashes is how many processes may be killed.
-	Crashes  int
+	Crashes int
+	// Most is how many preemptions are walked, 0: as many as is wanted. With two threads in one
+	// process that both work, a history does not yet say everything that decides how they go on.
+	Most     int
 	ReusePID bool // a process that is started again gets the number of the one that died
 
 	// LegacyRecovers says that a record-v2 peer recovers: it may write what it should not.
