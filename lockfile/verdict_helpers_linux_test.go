@@ -262,3 +262,22 @@ func backdate(t *testing.T, state string) {
 		t.Fatal(err)
 	}
 }
+
+// openState returns the path of a state that does not exist, in a folder that every user can enter.
+func openState(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "state.json")
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -51,7 +51,6 @@ func TestAgain(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "after") {
 			i := rapid.IntRange(0, 1).Draw(t, "process")
 			from := len(takers[i].ops)
-			was = disk.Hash()
 			files[i] = act(t, dirs[i], files[i])
 			for _, op := range takers[i].ops[from:] {
 				p := twin.Find(uint64(i + 1))
