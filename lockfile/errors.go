@@ -216,8 +216,9 @@ func advice(err error, path string) string {
 	if errors.Is(err, fence.ErrTooLarge) {
 		state := strings.TrimSuffix(path, fenceSuffix)
 		return "no number is left; if you are sure that nothing uses " + shell.Raw.Quote(state) +
-			", move its lock, fence and logs away: " + shell.Raw.List(state+lockSuffix,
-			state+fenceSuffix, state+logSuffix, state+oldLogSuffix)
+			", move its lock, fence and logs away: " + shell.Raw.Quote(state+lockSuffix) + ", " +
+			shell.Raw.Quote(state+fenceSuffix) + ", " + shell.Raw.Quote(state+logSuffix) + ", " +
+			shell.Raw.Quote(state+oldLogSuffix)
 	}
 	if isErrno(err, errManyFiles, errAllFiles) {
 		return shell.Raw.Files()
