@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/probate-dev/probate/identity"
 )
 
 // The kernel may do less of a write than it was asked to, again and again: everything is whole all
@@ -57,5 +59,32 @@ func TestWritesFallShort(t *testing.T) {
 			fencesGrow(t, state, token)
 			noLeftovers(t, state)
 		})
+	}
+}
+
+// A takeover whose line in the log cannot be flushed does not happen, and the log does not say that
+// it did.
+func TestLogCannotBeFlushed(t *testing.T) {
+	t.Parallel()
+	state := newState(t)
+	abandonedOften(t, state)
+	before := content(t, state+".recovery.log")
+	child := startActor(t, state, flushed)
+	k := newTap(t, child, filepath.Dir(state), child.Ask("tap"))
+	child.Send("try")
+	failed := 0
+	k.run(func(s step) syscall.Errno {
+		if strings.HasPrefix(s.text, "flush state.recovery.log") {
+			failed++
+			return syscall.EPERM
+		}
+		return 0
+	})
+	wantText(t, child.Line(), "failed", "write the recovery log")
+	if after := content(t, state+".recovery.log"); failed != 1 || after != before {
+		t.Errorf("%d flushes failed; the log was %q and is %q", failed, before, after)
+	}
+	if in := inspect(t, state); in.Verdict != identity.Gone {
+		t.Errorf("%v", in.Finding)
 	}
 }

@@ -198,8 +198,8 @@ func (p *place) loggedFence() (fence.Token, error) {
 	return largest, err
 }
 
-// appendLog writes an entry and flushes it, under the gate. A line that could not be written whole
-// is taken back.
+// appendLog writes an entry and flushes it, under the gate. A line that could not be written whole,
+// or not be flushed, is taken back.
 func (p *place) appendLog(e LogEntry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -216,11 +216,14 @@ func (p *place) appendLog(e LogEntry) error {
 	} else if torn {
 		out = append([]byte{'\n'}, out...)
 	}
-	if _, err := f.Append(out); err != nil {
-		_ = f.Truncate(info.Size)
-		return err
+	_, err = f.Append(out)
+	if err == nil {
+		err = f.Sync()
 	}
-	return f.Sync()
+	if err != nil {
+		_ = f.Truncate(info.Size) // what it tells of is not done
+	}
+	return err
 }
 
 // openLog opens the log to append to it, rolls it when it is full, creates it when it is missing.

@@ -266,7 +266,7 @@ var ofProtocol = []Mutant{
 			"repeats it.",
 		Edits: []Edit{
 			{"fence/gate.go", "	return g.f.Sync()\n", "	return nil\n"},
-			{"lockfile/log.go", "	return f.Sync()\n", "	return nil\n"},
+			{"lockfile/log.go", "		err = f.Sync()\n", ""},
 		},
 		Suite: powerCuts("takeovers"),
 		Story: story("I3"),
