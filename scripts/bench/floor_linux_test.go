@@ -207,7 +207,9 @@ func inspectCalls(b *testing.B, dir string) func() error {
 		c.do("read stat", err)
 		c.close(stat)
 		fds[0] = unix.PollFd{Fd: int32(pidfd), Events: unix.POLLIN}
-		_, err = unix.Poll(fds, 0)
+		for _, err = unix.Poll(fds, 0); err == unix.EINTR; { // the runtime wants to schedule
+			_, err = unix.Poll(fds, 0)
+		}
 		c.do("poll", err)
 		c.do("clock", unix.ClockGettime(unix.CLOCK_BOOTTIME, &c.ts))
 		c.close(pidfd)
