@@ -191,10 +191,7 @@ func (l *Lock) ungated(op string, err error) error {
 	l.mu.Lock()
 	lost := l.ended
 	l.mu.Unlock()
-	if lost == nil {
-		lost = l.gone(op)
-		l.markLost(lost)
-	}
+	lost = l.noticed(nil, lost)
 	l.end(false)
 	l.p.close()
 	return during(op, lost)
@@ -214,16 +211,12 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 	case ours:
 		// Whatever the counter says: a breaker may have crashed half-way, or wait for this.
 		l.setLeaving(true)
-		err := l.p.dir.Remove(l.p.lockName())
-		if vfs.OwnerKeeps() && errors.Is(err, fs.ErrNotExist) {
-			err = nil // yield was faster, and nobody else can be
-		}
-		if err != nil {
+		if err := l.p.dir.Remove(l.p.lockName()); err != nil {
 			l.setLeaving(false)
 			if ours = !errors.Is(err, fs.ErrNotExist); ours {
 				return l.p.failed(op, "remove the record", l.p.lockName(), err)
 			}
-			// A record-v2 peer, which takes no gate, has taken it away since.
+			// It was taken away since, without the gate: by a record-v2 peer, or by yield.
 			lost = l.noticed(gate, lost)
 		}
 		if vfs.OwnerKeeps() && lost == nil {
@@ -262,10 +255,13 @@ func (l *Lock) noticed(gate fence.Gate, lost error) error {
 	return lost
 }
 
-// lossOf says how a lock was lost whose record does not stand any more.
+// lossOf says how a lock was lost whose record does not stand any more. Without a gate nothing is
+// known of the counter.
 func (l *Lock) lossOf(gate fence.Gate) error {
-	if now, err := gate.Current(); err == nil && now > l.token {
-		return l.fenced("release", now)
+	if gate != nil {
+		if now, err := gate.Current(); err == nil && now > l.token {
+			return l.fenced("release", now)
+		}
 	}
 	return l.gone("release")
 }

@@ -79,10 +79,9 @@ func (p *place) publishPrepared(withdraw func(*Lock) error) (counted, *Lock, err
 // acquirePrepared is acquireFree for a waiter that was woken and has its record ready, and has not
 // looked: that publishing succeeds says that the name was free. Neither a lock nor an error: look.
 func (p *place) acquirePrepared() (*Lock, error) {
-	withdraw := func(l *Lock) error { return l.withdraw(true) }
-	seen, lock, err := p.publishPrepared(withdraw)
+	seen, lock, err := p.publishPrepared((*Lock).withdrawPatiently)
 	if lock != nil {
-		lock, err = p.confirm(seen, lock, withdraw)
+		lock, err = p.confirm(seen, lock, (*Lock).withdrawPatiently)
 	}
 	if errors.Is(err, errMoved) {
 		return nil, nil

@@ -162,7 +162,7 @@ var ofProtocol = []Mutant{
 		l.p.close()
 	}
 	return err
-`}, {"lockfile/lock.go", "		lost = l.lossOf(gate)\n", "		lost = l.gone(\"release\")\n"}},
+`}},
 		Suite: schedules("break-acquire", "2", "60000"),
 		Story: story("I[1258]"),
 	},
