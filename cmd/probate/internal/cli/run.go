@@ -61,7 +61,8 @@ ended at once), and run exits with 13 or 14 after it ended. With --on-lost warn
 there is only a message, and 13 or 14 in place of 0.`,
 		Example: `  probate run state.json -- ./import.sh --fast
   probate run --wait 30s --label "nightly import" state.json -- ./import.sh
-  probate run --no-wait --conflict-code 75 state.json -- sh -c 'jq .n+=1 state.json | probate write state.json'`,
+  probate run --no-wait --conflict-code 75 state.json -- ./import.sh
+  probate run n.json -- sh -c 'jq .n+=1 n.json >new && probate write n.json <new'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return &usageError{what: "STATE and CMD are missing", verb: "run"}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"sync"
+	"time"
 )
 
 // signalError is the cause of the end of a context that a signal ended.
@@ -20,17 +21,19 @@ func (e *signalError) Error() string { return fmt.Sprintf("ended by signal: %v",
 type relay struct {
 	incoming chan os.Signal
 	cancel   context.CancelCauseFunc
+	behind   chan struct{} // takes one when the marker has come
 
-	mu    sync.Mutex
-	first os.Signal
-	child *os.Process
+	mu      sync.Mutex
+	first   os.Signal
+	child   *os.Process
+	stopped bool
 }
 
 // relaySignals begins to take signals. Signals that were ignored when this process started (nohup)
 // stay ignored, here and in the command.
 func relaySignals(ctx context.Context) (context.Context, *relay) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &relay{incoming: make(chan os.Signal, 16), cancel: cancel}
+	r := &relay{incoming: make(chan os.Signal, 16), cancel: cancel, behind: make(chan struct{}, 1)}
 	for _, sig := range relayed {
 		if !signal.Ignored(sig) {
 			signal.Notify(r.incoming, sig)
@@ -54,6 +57,11 @@ func (r *relay) deliver(sig os.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
+	case sig == marker:
+		select {
+		case r.behind <- struct{}{}:
+		default:
+		}
 	case r.child != nil:
 		if !terminalSends(sig, r.child) {
 			r.child.Signal(sig) // fails only when it has ended
@@ -104,7 +112,45 @@ func interrupted(sig os.Signal, err error) error {
 	return &codeError{exitSignal + signalNumber(sig), "signal", &signalError{sig}}
 }
 
+// settling is how long the signal that ends a whole pipeline may be on its way to one of its
+// processes while another one has ended of it: the kernel sends it to one after the other.
+const settling = 10 * time.Millisecond
+
+// settle waits until a signal that was sent to this process, or to all of a pipeline, before now
+// has been taken, or ctx ends. On a busy machine that is long after it was sent. A marker that this
+// process sends to itself comes behind it: the kernel hands out, and the runtime passes on, the
+// lowest number first.
+func (r *relay) settle(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(settling):
+	}
+	if !r.mark() {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-r.behind:
+	case <-time.After(time.Second): // the marker is blocked, or there were too many signals
+	}
+}
+
+// mark sends the marker, and reports whether it will come.
+func (r *relay) mark() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if marker == nil || r.stopped {
+		return false
+	}
+	signal.Notify(r.incoming, marker)
+	return raise(marker) == nil
+}
+
 func (r *relay) stop() {
+	r.mu.Lock()
+	r.stopped = true
+	r.mu.Unlock()
 	signal.Stop(r.incoming)
 	close(r.incoming) // nothing is sent after Stop
 	r.cancel(context.Canceled)

@@ -13,6 +13,10 @@ var relayed = []os.Signal{os.Interrupt}
 
 var taken []os.Signal
 
+var marker os.Signal // no process sends itself one here
+
+func raise(os.Signal) error { return errors.ErrUnsupported }
+
 func signalNumber(os.Signal) int { return 2 }
 
 func inherit(*exec.Cmd, uintptr) (func(), error) {

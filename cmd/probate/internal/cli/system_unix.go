@@ -20,6 +20,13 @@ var relayed = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, sysca
 
 var taken = []os.Signal{syscall.SIGPIPE}
 
+// marker is a signal that nothing depends on, with a higher number than those that terminals and
+// service managers send to all of a pipeline.
+var marker os.Signal = syscall.SIGWINCH
+
+// raise sends a signal to this process.
+func raise(sig os.Signal) error { return syscall.Kill(os.Getpid(), sig.(syscall.Signal)) }
+
 func signalNumber(sig os.Signal) int {
 	if n, ok := sig.(syscall.Signal); ok {
 		return int(n)

@@ -15,6 +15,10 @@ var relayed = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
 var taken []os.Signal
 
+var marker os.Signal // no process sends itself one here
+
+func raise(os.Signal) error { return errors.ErrUnsupported }
+
 func signalNumber(sig os.Signal) int {
 	if n, ok := sig.(syscall.Signal); ok {
 		return int(n)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,10 +29,13 @@ itself, waits as run does, and holds it while it reads.
 
 15 says that the content was written, but the lock was lost at that moment, so
 that somebody else may have written too. A file that exists keeps its mode; a new
-one gets 0666 without the bits of the umask. Standard input that ends early, as
-behind a producer that failed, is an end like any other: check the producer first
-(set -o pipefail does not undo a write).`,
-		Example: `  probate run state.json -- sh -c 'jq .n+=1 state.json | probate write state.json'
+one gets 0666 without the bits of the umask.
+
+A signal that ends write, alone or with all of its pipeline (Ctrl-C), leaves the
+content as it was. Standard input that ends early by itself, behind a producer
+that failed, is an end like any other: keep what the producer writes in a file
+until it has succeeded, as below (set -o pipefail does not undo a write).`,
+		Example: `  probate run n.json -- sh -c 'jq .n+=1 n.json >new && probate write n.json <new'
   date | probate write last-run.txt   # alone only for content that does not depend on the old one`,
 		Args: operands("STATE"),
 	}
@@ -92,7 +96,7 @@ func afterWrite(state string, released error) error {
 }
 
 func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *relay) error {
-	n, err := w.WriteFrom(state, interruptible(ctx, a.in), newFileMode())
+	n, err := w.WriteFrom(state, interruptible(ctx, a.in, signals), newFileMode())
 	if err != nil {
 		return signals.or(err)
 	}
@@ -108,14 +112,28 @@ func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *r
 }
 
 // interruptible ends the reading when the context ends: a read from a terminal or a pipe cannot be
-// interrupted itself, so it is left behind.
-func interruptible(ctx context.Context, r io.Reader) io.Reader {
+// interrupted itself, so it is left behind. A signal that ends a whole pipeline shows as the end of
+// its output too, and that may come first: it is an end only when no signal is on its way.
+func interruptible(ctx context.Context, r io.Reader, signals *relay) io.Reader {
 	pr, pw := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
 	go func() {
 		_, err := io.Copy(pw, r)
+		if err == nil && !isPlainFile(r) {
+			signals.settle(ctx)
+		}
 		stop()
-		pw.CloseWithError(err)
+		pw.CloseWithError(cmp.Or(context.Cause(ctx), err))
 	}()
 	return pr
+}
+
+// isPlainFile reports whether the end of r is the end of a file, and nobody's who writes it.
+func isPlainFile(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
 }
