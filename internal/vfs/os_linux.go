@@ -36,10 +36,11 @@ func openReal(path string) (fd int, pathOnly, real bool, err error) {
 	if !noOpenat2.Load() {
 		how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 			Resolve: unix.RESOLVE_NO_SYMLINKS}
-		err := retry(func() (err error) {
-			fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
-			return err
-		})
+		for n := 0; ; {
+			if fd, err = openat2(path, &how); !interrupted(err, &n) {
+				break
+			}
+		}
 		if err == nil {
 			return fd, false, true, nil
 		}
@@ -70,51 +71,74 @@ func syncUnreadable(dir int) error {
 }
 
 func (d *osDir) CreateUnnamed(mode fs.FileMode) (File, error) {
-	f := &osFile{dir: d.path, name: "(unnamed)", writable: true, fd: descriptor{fd: -1}}
-	err := d.fd.use(func(fd int) error {
-		flags := unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC
-		n, err := unix.Openat(fd, ".", flags, uint32(mode.Perm()))
-		switch err {
-		case nil:
-		case unix.EISDIR, unix.EOPNOTSUPP, unix.EINVAL:
-			return unsupported(err.(syscall.Errno), "no files without a name here")
-		case unix.ENOENT:
-			if alive(fd) { // a kernel that does not know the flag, and not a directory that is gone
-				return unsupported(unix.ENOENT, "no files without a name here")
-			}
-			return err
-		case unix.EPERM:
-			if !alive(fd) { // what ext4 says in a directory that was removed
-				return unix.ENOENT
-			}
-			return err
-		default:
-			return err
+	err := d.fd.hold()
+	if err != nil {
+		return nil, pathError("create", join(d.path, unnamed), err)
+	}
+	f := &osFile{dir: d.path, name: unnamed, writable: true}
+	for n := 0; ; {
+		if err = f.createIn(d.fd.fd, mode); !interrupted(err, &n) {
+			break
 		}
-		if err = f.first.setMode(n, mode); err != nil {
-			unix.Close(n)
-			return err
-		}
-		f.fd.fd = n
-		return nil
-	})
+	}
+	d.fd.mu.RUnlock()
 	if err != nil {
 		return nil, pathError("create", f.path(), err)
 	}
 	return f, nil
 }
 
+// unnamed is the name of a file without one, in errors.
+const unnamed = "(unnamed)"
+
+// createIn makes f a new file without a name in a directory.
+func (f *osFile) createIn(dir int, mode fs.FileMode) error {
+	n, err := openat(dir, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(mode.Perm()))
+	switch err {
+	case nil:
+	case unix.EISDIR, unix.EOPNOTSUPP, unix.EINVAL:
+		return unsupported(err.(syscall.Errno), "no files without a name here")
+	case unix.ENOENT:
+		if alive(dir) { // a kernel that does not know the flag, and not a directory that is gone
+			return unsupported(unix.ENOENT, "no files without a name here")
+		}
+		return err
+	case unix.EPERM:
+		if !alive(dir) { // what ext4 says in a directory that was removed
+			return unix.ENOENT
+		}
+		return err
+	default:
+		return err
+	}
+	if err = f.first.setMode(n, mode); err != nil {
+		unix.Close(n)
+		return err
+	}
+	f.fd.fd = n
+	return nil
+}
+
 func (d *osDir) LinkUnnamed(file File, name string) error {
 	f, ok := file.(*osFile)
 	if !ok {
-		return linkError("link", "(unnamed)", join(d.path, name), fs.ErrInvalid)
+		return linkError("link", unnamed, join(d.path, name), fs.ErrInvalid)
 	}
-	if err := element(name); err != nil {
-		return linkError("link", f.path(), join(d.path, name), err)
+	err := element(name)
+	if err == nil {
+		err = f.fd.hold()
 	}
-	err := f.fd.use(func(fd int) error {
-		return d.fd.use(func(dir int) error { return linkUnnamed(fd, dir, name) })
-	})
+	if err == nil {
+		if err = d.fd.hold(); err == nil {
+			for n := 0; ; {
+				if err = linkUnnamed(f.fd.fd, d.fd.fd, name); !interrupted(err, &n) {
+					break
+				}
+			}
+			d.fd.mu.RUnlock()
+		}
+		f.fd.mu.RUnlock()
+	}
 	if err != nil {
 		return linkError("link", f.path(), join(d.path, name), err)
 	}
@@ -124,7 +148,7 @@ func (d *osDir) LinkUnnamed(file File, name string) error {
 // linkUnnamed uses the descriptor itself, which works without /proc. Before Linux 6.10 that needs a
 // capability and says ENOENT without.
 func linkUnnamed(fd, dir int, name string) error {
-	err := unix.Linkat(fd, "", dir, name, unix.AT_EMPTY_PATH)
+	err := linkFD(fd, dir, name)
 	if err != unix.ENOENT && err != unix.EPERM && err != unix.EINVAL {
 		return err
 	}

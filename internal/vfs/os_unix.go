@@ -6,103 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// patience bounds how often a call is repeated after EINTR, so that a filesystem that answers
-// nothing else ends in an error and not in a loop.
-const patience = 100
-
-func retry(fn func() error) error {
-	var err error
-	for range patience {
-		if err = fn(); err != unix.EINTR {
-			return err
-		}
-	}
-	return err
-}
-
-// descriptor is a raw file descriptor. It is not an *os.File: the poller of the runtime would make
-// the open file description non-blocking, which children inherit, and a finalizer would give up
-// kernel locks behind the caller's back. The lock keeps calls away from a number that was closed
-// and given out again.
-type descriptor struct {
-	mu     sync.RWMutex
-	fd     int                 // -1 when closed, parked for a while
-	unpark func() (int, error) // opens it again; nil: it is never parked
-}
-
-// parked is the number of a descriptor that is let go for a while.
-const parked = -2
-
-func (d *descriptor) use(fn func(fd int) error) error {
-	err := d.hold()
-	if err != nil {
-		return err
-	}
-	err = fn(d.fd)
-	for again := 1; err == unix.EINTR && again < patience; again++ {
-		err = fn(d.fd)
-	}
-	d.mu.RUnlock()
-	return err
-}
-
-// hold locks d for reading, with fd open.
-func (d *descriptor) hold() error {
-	for {
-		d.mu.RLock()
-		if d.fd >= 0 {
-			return nil
-		}
-		closed := d.fd != parked
-		d.mu.RUnlock()
-		if closed {
-			return os.ErrClosed
-		}
-		d.mu.Lock()
-		if d.fd == parked {
-			fd, err := d.unpark()
-			if err != nil {
-				d.mu.Unlock()
-				return err
-			}
-			d.fd = fd
-		}
-		d.mu.Unlock()
-	}
-}
-
-func (d *descriptor) handle() uintptr {
-	if d.hold() != nil {
-		return ^uintptr(0)
-	}
-	defer d.mu.RUnlock()
-	return uintptr(d.fd)
-}
-
-func (d *descriptor) close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	fd := d.fd
-	if fd == parked {
-		d.fd = -1
-		return nil
-	}
-	if fd < 0 {
-		return os.ErrClosed
-	}
-	d.fd = -1
-	// Not repeated after EINTR: the number is free already and may be somebody else's.
-	if err := unix.Close(fd); err != nil && err != unix.EINTR {
-		return err
-	}
-	return nil
-}
 
 const (
 	gateLock   = nativeLock
@@ -167,41 +74,56 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 func (d *osDir) openSeen(name string) (File, error) { return d.open(name, Read, true) }
 
 func (d *osDir) open(name string, access Access, seen bool) (File, error) {
+	err := element(name)
+	if err == nil {
+		err = d.fd.hold()
+	}
+	if err != nil {
+		return nil, pathError("open", join(d.path, name), err)
+	}
+	var f *osFile
+	for n := 0; ; {
+		if f, err = d.openOnce(name, access, seen); !interrupted(err, &n) {
+			break
+		}
+	}
+	d.fd.mu.RUnlock()
+	if err != nil {
+		return nil, pathError("open", join(d.path, name), err)
+	}
+	return f, nil
+}
+
+// openOnce is called with d held.
+func (d *osDir) openOnce(name string, access Access, seen bool) (*osFile, error) {
 	flags := [...]int{Read: unix.O_RDONLY, ReadWrite: unix.O_RDWR,
 		Append: unix.O_RDWR | unix.O_APPEND}[access]
-	f := &osFile{dir: d.path, name: name, writable: access != Read, fd: descriptor{fd: -1}}
-	err := d.on("open", name, func(fd int) error {
-		// Opening a device can do something (rewind a tape, hang up a line), so look first. What
-		// comes in between is opened without blocking and refused below.
-		var st unix.Stat_t
-		if !seen {
-			if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-				return err
-			}
-			if st.Mode&unix.S_IFMT != unix.S_IFREG {
-				return notRegular(fileMode(uint32(st.Mode)))
-			}
-		}
-		flags := flags | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-		n, err := unix.Openat(fd, name, flags, 0)
-		if err != nil {
-			return openError(err)
-		}
-		if err := unix.Fstat(n, &st); err != nil {
-			unix.Close(n)
-			return err
+	// Opening a device can do something (rewind a tape, hang up a line), so look first. What comes
+	// in between is opened without blocking and refused below.
+	var st unix.Stat_t
+	if !seen {
+		if err := fstatat(d.fd.fd, name, &st); err != nil {
+			return nil, err
 		}
 		if st.Mode&unix.S_IFMT != unix.S_IFREG {
-			unix.Close(n)
-			return notRegular(fileMode(uint32(st.Mode)))
+			return nil, notRegular(fileMode(uint32(st.Mode)))
 		}
-		f.fd.fd = n
-		f.first.set(&st)
-		return nil
-	})
+	}
+	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, err := openat(d.fd.fd, name, flags, 0)
 	if err != nil {
+		return nil, openError(err)
+	}
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
 		return nil, err
 	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(fd)
+		return nil, notRegular(fileMode(uint32(st.Mode)))
+	}
+	f := &osFile{dir: d.path, name: name, writable: access != Read, fd: descriptor{fd: fd}}
+	f.first.set(&st)
 	return f, nil
 }
 
@@ -282,7 +204,7 @@ func (d *osDir) Rename(old, new string) error {
 }
 
 func (d *osDir) Remove(name string) error {
-	return d.on("remove", name, func(fd int) error { return unix.Unlinkat(fd, name, 0) })
+	return d.on("remove", name, func(fd int) error { return unlinkat(fd, name) })
 }
 
 func (d *osDir) TakeOut(name, _ string, _ func(File) (bool, error)) (bool, error) {
@@ -298,15 +220,45 @@ func (d *osDir) Self() (i Info, err error) {
 	return i, nil
 }
 
-func (d *osDir) Stat(name string) (i Info, err error) {
+func (d *osDir) Stat(name string) (Info, error) {
+	i, err := d.look(name)
+	if err != nil {
+		return i, pathError("stat", join(d.path, name), err)
+	}
+	return i, nil
+}
+
+// look is Stat with the bare error of the system.
+func (d *osDir) look(name string) (i Info, err error) {
+	if err = element(name); err == nil {
+		err = d.fd.hold()
+	}
+	if err != nil {
+		return i, err
+	}
 	var st unix.Stat_t
-	err = d.on("stat", name, func(fd int) error {
-		return unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	})
+	for n := 0; ; {
+		if err = fstatat(d.fd.fd, name, &st); !interrupted(err, &n) {
+			break
+		}
+	}
+	d.fd.mu.RUnlock()
 	if err == nil {
 		i.set(&st)
 	}
 	return i, err
+}
+
+// glance is explained at Glance.
+func (d *osDir) glance(name string) (Info, bool, error) {
+	i, err := d.look(name)
+	switch err {
+	case nil:
+		return i, true, nil
+	case unix.ENOENT:
+		return i, false, nil
+	}
+	return i, false, pathError("stat", join(d.path, name), err)
 }
 
 func (d *osDir) Names() ([]string, error) {

@@ -1,6 +1,10 @@
 package vfs
 
-import "slices"
+import (
+	"errors"
+	"io/fs"
+	"slices"
+)
 
 // OpenParent opens the directory of path and returns the last element, like Resolve and OpenDir,
 // but leaves the way there to the system, which follows it in one call; Dir.Path resolves it when
@@ -24,6 +28,20 @@ func OpenSeen(dir Dir, name string) (File, error) {
 		return d.openSeen(name)
 	}
 	return dir.Open(name, Read)
+}
+
+// Glance is dir.Stat for who does not mind that there is no such name: is says whether there is one.
+func Glance(dir Dir, name string) (info Info, is bool, err error) {
+	if d, can := dir.(interface {
+		glance(name string) (Info, bool, error)
+	}); can {
+		return d.glance(name)
+	}
+	info, err = dir.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return info, false, nil
+	}
+	return info, err == nil, err
 }
 
 // NamesWith returns the names in dir that begin with base and then one of some texts, unsorted.

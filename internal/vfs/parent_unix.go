@@ -32,7 +32,11 @@ func (osFS) openParent(path string) (Dir, string, bool) {
 		return nil, "", false
 	}
 	var st unix.Stat_t
-	err = retry(func() error { return unix.Fstatat(fd, base, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	for n := 0; ; {
+		if err = fstatat(fd, base, &st); !interrupted(err, &n) {
+			break
+		}
+	}
 	if err != unix.ENOENT && (err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK) {
 		unix.Close(fd)
 		return nil, "", false
