@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -107,8 +108,8 @@ func parseNamespace(link, kind string) (uint64, bool) {
 }
 
 // startedAt converts ticks since boot, as this process's time namespace counts them, into wall
-// time. The boot is computed from two clocks that are shifted together, anew every time: a
-// remembered one would be wrong after the clock was set.
+// time. The boot is computed from two clocks that are shifted together, and anew when the clock was
+// set.
 func startedAt(ticks uint64) Fact[time.Time] {
 	boot, err := bootTime()
 	return atTick(boot, err, ticks)
@@ -130,10 +131,40 @@ func atTick(boot time.Time, err error, ticks uint64) Fact[time.Time] {
 // architecture that Go has, however fast its own timer runs.
 const tick = 10 * time.Millisecond
 
-// bootTime returns when the kernel started, by the wall clock as it is set now. The two clocks
-// cannot be read at once: of a few tries the one is used that was interrupted least.
+// clocks are the wall clock and the boot at a moment when both were read. As long as the wall clock
+// and the monotonic clock go on together the boot stays where it is: who sets the clock, or suspends
+// the machine, moves them apart.
+type clocks struct {
+	at   time.Time // by the monotonic clock
+	wall int64     // the same moment by the wall clock, ns since the epoch
+	boot time.Time
+}
+
+var lastClocks atomic.Pointer[clocks]
+
+// clocksAgree is how far the two may be apart, which is read one after the other.
+const clocksAgree = 100 * time.Microsecond
+
+// bootTime returns when the kernel started, by the wall clock as it is set now.
 func bootTime() (time.Time, error) {
-	var best time.Time
+	if last := lastClocks.Load(); last != nil {
+		now := time.Now()
+		apart := time.Duration(now.UnixNano()-last.wall) - now.Sub(last.at)
+		if apart.Abs() <= clocksAgree {
+			return last.boot, nil
+		}
+	}
+	at, boot, err := measureBoot()
+	if err != nil {
+		return boot, err
+	}
+	lastClocks.Store(&clocks{at, at.UnixNano(), boot})
+	return boot, nil
+}
+
+// measureBoot reads both clocks. As they cannot be read at once, of a few tries the one is used that
+// was interrupted least.
+func measureBoot() (at, boot time.Time, err error) {
 	bestGap := time.Duration(math.MaxInt64)
 	for range 4 {
 		var since unix.Timespec
@@ -141,15 +172,15 @@ func bootTime() (time.Time, error) {
 		err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &since)
 		gap := time.Since(before) // monotonic, and without a system call
 		if err != nil {
-			return time.Time{}, err
+			return at, boot, err
 		}
 		if gap < bestGap {
-			bestGap = gap
-			best = time.Unix(0, before.UnixNano()+int64(gap/2)-since.Nano())
+			bestGap, at = gap, before
+			boot = time.Unix(0, before.UnixNano()+int64(gap/2)-since.Nano())
 		}
-		if gap < 100*time.Microsecond {
+		if gap < clocksAgree {
 			break
 		}
 	}
-	return best, nil
+	return at, boot, nil
 }

@@ -19,6 +19,7 @@ type linuxSystem struct {
 
 	mu      sync.Mutex // guards what follows
 	own     own
+	last    *stood // what standing returned last; nil: it is to be put together anew
 	kernel  Fact[string]
 	boot    Fact[string]
 	machine Machine // ID and Legacy

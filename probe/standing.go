@@ -2,23 +2,33 @@ package probe
 
 import "fmt"
 
-// standing is what a System has that can describe its own process at little cost.
-type standing interface {
-	standing() (Host, Process)
-	same(start Fact[Start], pidfd Fact[uint64]) Fact[bool]
+// Stand is what a record says of the process that writes it. It is shared: nobody changes it.
+type Stand struct {
+	Host Host
+	Self Process
 }
 
-// Standing fills in what a record says of the process that writes it. It is Host and Self without
+// standing is what a System has that can describe its own process at little cost.
+type standing interface {
+	standing() *Stand
+	same(was *Process) Fact[bool]
+}
+
+// Standing returns what a record says of the process that writes it. It is Host and Self without
 // what is not needed for that: whether /proc can be trusted, state, threads, name and readings.
 // Facts that cannot change are read once in the life of a process; a fork and a copy that was
-// restored from a checkpoint begin anew. Host name and wall times are read every time.
-func Standing(s System, host *Host, self *Process) {
+// restored from a checkpoint begin anew. Host name and wall times are those of now. As long as
+// nothing has changed it may be the same Stand again.
+func Standing(s System) *Stand {
 	if s, ok := s.(standing); ok {
-		*host, *self = s.standing()
-		return
+		return s.standing()
 	}
-	*host, *self = s.Host(), s.Self()
+	return &Stand{s.Host(), s.Self()}
 }
+
+// PID returns the number of the calling process, as os.Getpid, on Linux without asking the kernel
+// every time: a fork is told by a page of memory that the kernel clears in it (MADV_WIPEONFORK).
+func PID() int { return ownPID() }
 
 // Same reports whether the calling process is the one that was, of an earlier Self or Standing,
 // describes, and neither a fork of it nor a copy that was restored from a checkpoint. It is unknown
@@ -30,9 +40,9 @@ func Standing(s System, host *Host, self *Process) {
 // process's own pidfd, which is kept open: one fstat(2). A restored copy has another inode, as it
 // is another process to the kernel. Before Linux 6.9, where pidfds have no inodes of their own, the
 // start value in /proc/self/stat is read.
-func Same(s System, was Process) Fact[bool] {
+func Same(s System, was *Process) Fact[bool] {
 	if s, ok := s.(standing); ok {
-		return s.same(was.Start, was.PIDFD)
+		return s.same(was)
 	}
 	return sameStart(was.Start, s.Process(was.PID).Start)
 }

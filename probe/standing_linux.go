@@ -19,7 +19,7 @@ type own struct {
 	ticks  Fact[uint64] // the start
 	start  Start        // ticks as text; "": not made yet
 
-	page []byte // its first byte is 1 in the process that made it, 0 in its forks; nil: none
+	page []byte // see forkPage
 }
 
 // remember makes sure that what s remembers was read by this very process, and begins anew where it
@@ -49,6 +49,7 @@ func (s *linuxSystem) remember() {
 		inode.Known && o.inode.Known && inode.Value != o.inode.Value
 	if another { // perhaps even under another kernel
 		*o = own{}
+		s.last = nil
 		s.oursOn.Store(nil)
 		s.wholeOn.Store(nil)
 		s.kernel, s.boot, s.machine, s.spaces = Fact[string]{}, Fact[string]{}, Machine{},
@@ -64,17 +65,9 @@ func (s *linuxSystem) remember() {
 // process by looking at a page of memory. 0: it may not.
 func (o *own) keep(fd int) (device uint64) {
 	if o.page == nil {
-		page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE,
-			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-		if err != nil {
+		if o.page = forkPage(); o.page == nil {
 			return 0
 		}
-		if unix.Madvise(page, unix.MADV_WIPEONFORK) != nil { // before Linux 4.14
-			_ = unix.Munmap(page)
-			return 0
-		}
-		page[0] = 1
-		o.page = page
 	}
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
@@ -84,25 +77,31 @@ func (o *own) keep(fd int) (device uint64) {
 }
 
 // same implements standing.
-func (s *linuxSystem) same(start Fact[Start], pidfd Fact[uint64]) Fact[bool] {
+func (s *linuxSystem) same(was *Process) Fact[bool] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remember()
-	if now := s.own.inode; pidfd.Known && now.Known {
-		return Known(pidfd.Value == now.Value, now.Source)
+	if now := &s.own.inode; was.PIDFD.Known && now.Known {
+		return Known(was.PIDFD.Value == now.Value, now.Source)
 	}
 	st, err := readOwnStat()
 	if err != nil {
 		return Unknown[bool](ownStat, err)
 	}
-	return sameStart(start, Known(Ticks(st.start), ownStat))
+	return sameStart(was.Start, Known(Ticks(st.start), ownStat))
 }
 
 // standing implements standing. What could not be read is asked for again, as Host does.
-func (s *linuxSystem) standing() (h Host, p Process) {
+func (s *linuxSystem) standing() *Stand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remember()
+	boot, err := bootTime()
+	name := s.hostName()
+	if last := s.last; last != nil && err == nil && last.boot.Equal(boot) &&
+		name == last.stand.Host.Machine.Host {
+		return &last.stand
+	}
 	if !s.own.ticks.Known {
 		st, err := readOwnStat()
 		if err != nil {
@@ -112,10 +111,9 @@ func (s *linuxSystem) standing() (h Host, p Process) {
 		}
 	}
 	s.recallHost()
-	boot, err := bootTime()
-	h = s.host(atTick(boot, err, 0))
-	h.Machine.Host = hostName()
-	p = Process{PID: s.own.pid, Presence: Running, PIDFD: s.own.inode,
+	h := s.host(atTick(boot, err, 0))
+	h.Machine.Host = name
+	p := Process{PID: s.own.pid, Presence: Running, PIDFD: s.own.inode,
 		State:   Unknown[string](ownStat, errNotAsked),
 		Threads: Unknown[int](ownStat, errNotAsked),
 		Name:    Unknown[string](ownStat, errNotAsked),
@@ -130,7 +128,34 @@ func (s *linuxSystem) standing() (h Host, p Process) {
 		p.Start = Unknown[Start](ticks.Source, ticks.Err)
 		p.StartedAt = Unknown[time.Time](ticks.Source, ticks.Err)
 	}
-	return h, p
+	now := &stood{Stand{h, p}, boot}
+	s.last = nil
+	if s.own.ticks.Known && s.own.inode.Known && name.Known && s.allRecalled() &&
+		s.kernel.Known && s.machine.ID.Known {
+		s.last = now
+	}
+	return &now.stand
+}
+
+// stood is a Stand in which everything is known that can be, with the boot as exactly as it was
+// measured.
+type stood struct {
+	stand Stand
+	boot  time.Time
+}
+
+// hostName is hostName, and most of the time the one that was returned last.
+func (s *linuxSystem) hostName() Fact[string] {
+	var uts unix.Utsname
+	if last := s.last; last != nil && unix.Uname(&uts) == nil {
+		was := last.stand.Host.Machine.Host
+		// One that fills all the room may be cut short.
+		if n := len(was.Value); n > 0 && n < len(uts.Nodename)-1 &&
+			string(uts.Nodename[:n]) == was.Value && uts.Nodename[n] == 0 {
+			return was
+		}
+	}
+	return hostName()
 }
 
 // readHost reads what is not remembered yet of the facts that cannot change. s.mu is held.
@@ -151,13 +176,18 @@ func (s *linuxSystem) readHost(proc procFS, err error) {
 
 // recallHost is readHost, and opens /proc only where something is to be read there. s.mu is held.
 func (s *linuxSystem) recallHost() {
-	if s.boot.Known && s.spaces.PID.Known && s.spaces.Time.Known {
+	if s.allRecalled() {
 		s.readHost(procFS{noDirectory}, nil)
 		return
 	}
 	proc, err := openProcFS()
 	s.readHost(proc, err)
 	proc.close()
+}
+
+// allRecalled reports whether all is remembered that is to be read in /proc. s.mu is held.
+func (s *linuxSystem) allRecalled() bool {
+	return s.boot.Known && s.spaces.PID.Known && s.spaces.Time.Known
 }
 
 // host puts together what is remembered. s.mu is held.

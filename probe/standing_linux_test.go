@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -12,8 +13,8 @@ import (
 )
 
 func standing(s probe.System) (host probe.Host, self probe.Process) {
-	probe.Standing(s, &host, &self)
-	return host, self
+	at := probe.Standing(s)
+	return at.Host, at.Self
 }
 
 func TestStandingIsSelfAndHost(t *testing.T) {
@@ -45,6 +46,39 @@ func TestStandingIsSelfAndHost(t *testing.T) {
 	}
 }
 
+// Nothing is put together twice, and what can change is not believed for ever.
+func TestStandingChanges(t *testing.T) {
+	s := probe.NewUncached()
+	first := probe.Standing(s)
+	if !first.Self.PIDFD.Known || !first.Host.Machine.ID.Known {
+		t.Skip("facts are missing here that are asked for every time")
+	}
+	if probe.Standing(s) != first {
+		// The clock may have been set, or this thread been stopped between two readings.
+		if again := probe.Standing(s); again != probe.Standing(s) {
+			t.Error("put together anew, with nothing changed")
+		}
+	}
+	probe.ClocksWereSet(time.Hour)
+	now := probe.Standing(s)
+	for what, d := range map[string]time.Duration{
+		"boot":  now.Host.Boot.StartedAt.Value.Sub(first.Host.Boot.StartedAt.Value),
+		"start": now.Self.StartedAt.Value.Sub(first.Self.StartedAt.Value),
+	} {
+		if d.Abs() > time.Minute {
+			t.Errorf("%s: a time from before the clock was set, %v apart", what, d)
+		}
+	}
+}
+
+func TestPID(t *testing.T) {
+	for range 2 {
+		if got := probe.PID(); got != os.Getpid() {
+			t.Errorf("process %d, want %d", got, os.Getpid())
+		}
+	}
+}
+
 func TestSame(t *testing.T) {
 	without := &probe.Faults{PIDFDOpen: unix.ENOSYS}
 	for name, s := range map[string]probe.System{
@@ -52,18 +86,18 @@ func TestSame(t *testing.T) {
 	} {
 		self := s.Self()
 		for range 2 {
-			if same := probe.Same(s, self); !same.Known || !same.Value {
+			if same := probe.Same(s, &self); !same.Known || !same.Value {
 				t.Errorf("%s: this process is itself: %v", name, same)
 			}
 		}
 		another := self
 		another.PIDFD.Value++
 		another.Start.Value = probe.Ticks(1)
-		if same := probe.Same(s, another); !same.Known || same.Value {
+		if same := probe.Same(s, &another); !same.Known || same.Value {
 			t.Errorf("%s: this process is another one: %v", name, same)
 		}
 		nobody := probe.Process{PID: self.PID, Start: probe.Unknown[probe.Start]("", errors.New("x"))}
-		if same := probe.Same(s, nobody); same.Known {
+		if same := probe.Same(s, &nobody); same.Known {
 			t.Errorf("%s: compared with nothing: %v", name, same)
 		}
 	}
@@ -122,7 +156,7 @@ func TestOwnPIDFDIsTakenAway(t *testing.T) {
 		if err := take(probe.OwnPIDFD(s)); err != nil {
 			t.Fatal(err)
 		}
-		if same := probe.Same(s, want); !same.Known || !same.Value {
+		if same := probe.Same(s, &want); !same.Known || !same.Value {
 			t.Errorf("%s: %v", name, same)
 		}
 		if _, p := standing(s); p.PIDFD.Value != want.PIDFD.Value {
