@@ -24,21 +24,23 @@ type draft struct {
 	temp    string       // its name until it is published, unless it has none
 	kind    vfs.LockKind // of the kernel lock on it, "" for none
 	info    vfs.Info
-	record  *record
+	token   fence.Token
+	lease   [leaseSize]byte
 	content []byte
-	self    maker
-	at      time.Time // when content was written
+	created int            // where the time is in it
+	self    *probe.Process // who made it
+	at      time.Time      // when content was written
+	since   time.Time      // the time in content
+
+	tenure Lock             // what becomes of it
+	room   [recordSize]byte // for content
 }
+
+// recordSize is more than most records have.
+const recordSize = 720
 
 // rereads are where records are read that are compared with what was written.
 var rereads = sync.Pool{New: func() any { return new([maxWritten]byte) }}
-
-// maker is the process that made a draft, as probe.Same wants it.
-type maker struct {
-	pid   int
-	start probe.Fact[probe.Start]
-	pidfd probe.Fact[uint64]
-}
 
 // errNeedsName says that a file without a name cannot be given one here.
 var errNeedsName = errors.New("a file without a name cannot be published")
@@ -53,7 +55,7 @@ var errSwept = errors.New("the temporary file was swept away")
 // temporary name. The kernel lock is taken before anything else: a record is never visible without
 // it.
 func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, error) {
-	d := &draft{place: p, kind: vfs.NativeLock()}
+	d := &draft{place: p, kind: vfs.NativeLock(), token: token}
 	err := errors.ErrUnsupported
 	if !named {
 		d.file, err = p.dir.CreateUnnamed(p.opts.mode())
@@ -80,28 +82,24 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 	if d.info, err = vfs.Opened(d.file); err != nil {
 		return fail("look at the record", err)
 	}
-	if step, err := d.write(token); err != nil {
+	if step, err := d.write(); err != nil {
 		return fail(step, err)
 	}
 	return d, nil
 }
 
-// write writes the whole record, and says which step failed.
-func (d *draft) write(token fence.Token) (step string, err error) {
-	p := d.place
-	d.at = p.in.Now()
-	var host probe.Host
-	var self probe.Process
-	probe.Standing(p.sys, &host, &self)
-	d.self = maker{self.PID, self.Start, self.PIDFD}
-	d.record = newRecord(&p.opts, &host, &self, p.fileID(&d.info), &p.fs, d.kind, token)
-	if d.content, err = d.record.encode(); err != nil {
+// write writes the whole record, of a new tenure, and says which step failed.
+func (d *draft) write() (step string, err error) {
+	d.at = d.place.in.Now()
+	d.since = d.at
+	d.lease = d.place.in.newLease(d.room[:])
+	if err = d.encode(); err != nil {
 		return "encode the record", err
 	}
 	if _, err := d.file.WriteAt(d.content, 0); err != nil {
 		return "write the record", err
 	}
-	if p.flushesFirst() {
+	if d.place.flushesFirst() {
 		if err := d.file.Sync(); err != nil {
 			return "flush the record", err
 		}
@@ -109,15 +107,24 @@ func (d *draft) write(token fence.Token) (step string, err error) {
 	return "", nil
 }
 
+// encode makes the content.
+func (d *draft) encode() (err error) {
+	p := d.place
+	at := probe.Standing(p.sys)
+	d.self = &at.Self
+	d.content, d.created, err = p.in.record(&p.opts, at, &p.fs, d.kind,
+		&fresh{d.lease, d.token, d.since, p.fileID(&d.info)}, d.room[:0])
+	return err
+}
+
 // renew makes the record of a draft that nobody has seen yet one of now. Only the time in it is
 // written, unless the clock was set since: all times of a record are by one clock.
-func (d *draft) renew(token fence.Token) error {
+func (d *draft) renew() error {
 	now := d.place.in.Now()
 	stepped := now.Round(0).Sub(d.at.Round(0)) - now.Sub(d.at) // wall clock against monotonic
-	from := bytes.Index(d.content, []byte(d.record.CreatedAt))
-	if stepped.Abs() > time.Millisecond || from < 0 {
+	if stepped.Abs() > time.Millisecond || !hasPlainYear(now) {
 		before := len(d.content)
-		if _, err := d.write(token); err != nil {
+		if _, err := d.write(); err != nil {
 			return err
 		}
 		if len(d.content) < before {
@@ -125,10 +132,10 @@ func (d *draft) renew(token fence.Token) error {
 		}
 		return nil
 	}
-	d.record.created = now.UTC().Truncate(time.Millisecond)
-	d.record.CreatedAt = formatTime(now)
-	to := from + copy(d.content[from:], d.record.CreatedAt)
-	if _, err := d.file.WriteAt(d.content[from:to], int64(from)); err != nil {
+	d.since = now
+	created := d.content[d.created:][:len(timeLayout)]
+	putTime(created, now)
+	if _, err := d.file.WriteAt(created, int64(d.created)); err != nil {
 		return err
 	}
 	if d.place.flushesFirst() {
@@ -251,8 +258,7 @@ func (d *draft) publishInPlace() error {
 	if d.info, err = f.Stat(); err != nil {
 		return undo(err)
 	}
-	d.record.Proof.File.Inode = ptr(d.info.Inode)
-	if d.content, err = d.record.encode(); err != nil {
+	if err = d.encode(); err != nil {
 		return undo(err)
 	}
 	if _, err = f.WriteAt(d.content, 0); err == nil && p.flushesFirst() {

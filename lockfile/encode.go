@@ -8,7 +8,7 @@ import (
 )
 
 // encode returns the bytes of the record, which are shorter than peers allow. They are those that
-// encoding/json would write, without reflection: a record is written for every tenure.
+// encoding/json would write, without reflection: see template for how often that is needed.
 func (r *record) encode() ([]byte, error) {
 	e := encoder{make([]byte, 0, 640)}
 	e.number("v", r.V)
@@ -29,11 +29,19 @@ func (r *record) encode() ([]byte, error) {
 	e.optional("label", r.Label)
 	e.optional("expectedUntil", r.ExpectedUntil)
 	out := e.end()
-	if len(out) >= maxWritten {
-		return nil, fmt.Errorf("the record would have %d bytes, at most %d are allowed: "+
-			"choose a shorter Options.Label", len(out), maxWritten-1)
+	if err := tooLong(len(out)); err != nil {
+		return nil, err
 	}
 	return out, nil
+}
+
+// tooLong refuses records of a size that peers do not read.
+func tooLong(size int) error {
+	if size < maxWritten {
+		return nil
+	}
+	return fmt.Errorf("the record would have %d bytes, at most %d are allowed: "+
+		"choose a shorter Options.Label", size, maxWritten-1)
 }
 
 func (p *proof) encode(e *encoder) {

@@ -1,6 +1,7 @@
 package lockfile
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/probate-dev/probate/identity"
@@ -38,13 +39,19 @@ func (d Decoded) Encode() ([]byte, error) { return d.record.encode() }
 func NewRecord(opts Options, sys probe.System, program string) ([]byte, error) {
 	fs := sys.Filesystem(0)
 	file := identity.FileID{FS: known(fs.Type), ID: known(fs.ID), Inode: 12345}
-	var host probe.Host
-	var self probe.Process
-	probe.Standing(sys, &host, &self)
-	r := newRecord(&opts, &host, &self, file, &fs, vfs.LockOFD, 7)
-	if program != "" {
-		r.Program = labelled(program)
+	f := fresh{token: 7, at: opts.process().Now(), file: file}
+	f.lease = opts.process().newLease(make([]byte, leaseSize))
+	at := probe.Standing(sys)
+	r := newRecord(&opts, at, &fs, vfs.LockOFD, &f)
+	if program == "" { // the same without an encoder
+		content, _, err := opts.process().record(&opts, at, &fs, vfs.LockOFD, &f, nil)
+		if want, e := r.encode(); (err == nil) != (e == nil) || string(content) != string(want) {
+			return nil, fmt.Errorf("from the template %s (%w), by the encoder %s (%w)", content, err,
+				want, e)
+		}
+		return content, err
 	}
+	r.Program = labelled(program)
 	return r.encode()
 }
 

@@ -55,8 +55,9 @@ type Breach struct {
 }
 
 func newLock(p *place, d *draft, token fence.Token, recovered *Recovered) *Lock {
-	l := &Lock{d: d, recovered: recovered, pid: p.in.PID()}
-	l.tenure = tenure{p: p, token: token, lease: d.record.Lease, by: l}
+	l := &d.tenure
+	l.d, l.recovered, l.pid = d, recovered, p.in.PID()
+	l.tenure = tenure{p: p, token: token, lease: string(d.lease[:]), by: l}
 	if p.opts.OnLost != nil || vfs.OwnerKeeps() { // a broken lock must yield
 		l.watch()
 	}
@@ -107,9 +108,7 @@ func (l *Lock) mayCommit() error {
 		)
 	}
 	// A restored copy of this process has its memory and its number, but started anew.
-	made := l.d.self
-	was := probe.Process{PID: made.pid, Start: made.start, PIDFD: made.pidfd}
-	if same := probe.Same(l.p.sys, was); same.Known && !same.Value {
+	if same := probe.Same(l.p.sys, l.d.self); same.Known && !same.Value {
 		return l.refuse(fmt.Errorf("%w: another process acquired it, of which this is a copy",
 			ErrNotHolder))
 	}

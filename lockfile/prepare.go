@@ -60,7 +60,7 @@ func (p *place) publishPrepared(withdraw func(*Lock) error) (counted, *Lock, err
 		return counted{}, nil, nil
 	}
 	p.prepared = nil
-	if err := ready.d.renew(ready.seen.token); err != nil {
+	if err := ready.d.renew(); err != nil {
 		ready.d.discard()
 		return counted{}, nil, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +22,8 @@ type process struct {
 
 	owner atomic.Pointer[string] // of its records, made at the first use
 	host  atomic.Pointer[hostHash]
+
+	template atomic.Pointer[template] // of its last record
 
 	// which fences were compared with their logs, by the identity of the file
 	fencesRead struct {
@@ -44,7 +45,7 @@ type process struct {
 }
 
 var thisProcess = &process{keepsSpare: true, watches: true, Process: seam.Process{
-	PID: os.Getpid,
+	PID: probe.PID,
 	UID: euid,
 	Now: time.Now,
 	Random: func(b []byte) {
@@ -126,9 +127,6 @@ func (in *process) hostID(host *probe.Host) string {
 	in.host.Store(&made)
 	return made.id
 }
-
-// newLease returns the secret of a new tenure.
-func (in *process) newLease() string { return in.randomHex(24) }
 
 func (in *process) randomHex(n int) string {
 	b := make([]byte, n, 3*n)

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/probe"
@@ -86,12 +85,11 @@ func contentID(content []byte, info vfs.Info) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// newRecord describes this process, as probe.Standing does, and the file that will carry the
-// record.
-func newRecord(opts *Options, host *probe.Host, self *probe.Process, file identity.FileID,
-	fs *probe.Filesystem, kind vfs.LockKind, token fence.Token) *record {
-	in := opts.process()
-	now := in.Now().UTC().Truncate(time.Millisecond)
+// newRecord describes the process at some place, and the file that will carry the record.
+func newRecord(opts *Options, at *probe.Stand, fs *probe.Filesystem, kind vfs.LockKind, f *fresh,
+) *record {
+	in, host, self := opts.process(), &at.Host, &at.Self
+	now := f.at.UTC().Truncate(time.Millisecond)
 	boot := now
 	if host.Boot.StartedAt.Known {
 		boot = host.Boot.StartedAt.Value
@@ -100,8 +98,7 @@ func newRecord(opts *Options, host *probe.Host, self *probe.Process, file identi
 	if self.StartedAt.Known {
 		started = self.StartedAt.Value
 	}
-	// All that it points to in one piece: one is made for every tenure.
-	w := &struct {
+	w := &struct { // all that it points to in one piece
 		record                             record
 		proof                              proof
 		file                               proofFile
@@ -110,10 +107,10 @@ func newRecord(opts *Options, host *probe.Host, self *probe.Process, file identi
 		local                              bool
 	}{
 		version: recordVersion, pid: int64(self.PID), started: epochMilli(started),
-		boot: epochMilli(boot), fence: int64(token), local: fs.Local,
+		boot: epochMilli(boot), fence: int64(f.token), local: fs.Local,
 		pidfd: known(self.PIDFD), serial: known(self.Serial),
 		pidns: known(host.Namespaces.PID), timens: known(host.Namespaces.Time),
-		file: proofFile{FS: file.FS, ID: file.ID, Inode: ptr(file.Inode)},
+		file: proofFile{FS: f.file.FS, ID: f.file.ID, Inode: ptr(f.file.Inode)},
 	}
 	w.proof = proof{
 		OS: host.OS, Boot: known(host.Boot.ID), Start: string(known(self.Start)),
@@ -122,7 +119,7 @@ func newRecord(opts *Options, host *probe.Host, self *probe.Process, file identi
 		KernelLock: string(kind),
 	}
 	w.record = record{
-		V: &w.version, Lease: in.newLease(), Owner: in.ownerID(), PID: &w.pid,
+		V: &w.version, Lease: string(f.lease[:]), Owner: in.ownerID(), PID: &w.pid,
 		ProcessStart: &w.started, HostID: in.hostID(host), BootStart: &w.boot, Fence: &w.fence,
 		CreatedAt: formatTime(now), Program: programName(),
 		Host: labelled(known(host.Machine.Host)), Label: opts.Label, created: now,
@@ -274,14 +271,26 @@ const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // formatTime is t.UTC().Format(timeLayout).
 func formatTime(t time.Time) string {
+	if !hasPlainYear(t) {
+		return t.UTC().Format(timeLayout)
+	}
+	var b [len(timeLayout)]byte
+	putTime(b[:], t)
+	return string(b[:])
+}
+
+// hasPlainYear reports whether a time is as long as all others in timeLayout.
+func hasPlainYear(t time.Time) bool {
+	year := t.UTC().Year()
+	return 0 <= year && year <= 9999
+}
+
+// putTime writes a time with a plain year to b in timeLayout.
+func putTime(b []byte, t time.Time) {
 	t = t.UTC()
 	year, month, day := t.Date()
-	if year < 0 || year > 9999 {
-		return t.Format(timeLayout)
-	}
 	hour, minute, second := t.Clock()
-	var b [len(timeLayout)]byte
-	copy(b[:], timeLayout)
+	copy(b, timeLayout)
 	digits := func(at, width, n int) {
 		for i := at + width - 1; i >= at; i-- {
 			b[i] = byte('0' + n%10)
@@ -295,7 +304,6 @@ func formatTime(t time.Time) string {
 	digits(14, 2, minute)
 	digits(17, 2, second)
 	digits(20, 3, t.Nanosecond()/int(time.Millisecond))
-	return string(b[:])
 }
 
 func ptr[T any](v T) *T { return &v }
