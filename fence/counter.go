@@ -58,11 +58,16 @@ func Open(path string) (*Counter, error) {
 // New returns the counter in the file name in dir, which stays the caller's and must stay open
 // while the counter is used.
 func New(dir vfs.Dir, name string, opts Options) *Counter {
-	c := &Counter{dir: dir, name: name, opts: opts}
+	c := &Counter{dir: dir, name: name}
+	c.setOptions(opts)
+	return c
+}
+
+func (c *Counter) setOptions(opts Options) {
+	c.opts = opts
 	if opts.WithoutKernelLock {
 		c.slot = make(chan struct{}, 1)
 	}
-	return c
 }
 
 // Path returns the path of the file.

@@ -92,19 +92,19 @@ type Reading struct {
 	buf   [2][readSize]byte
 }
 
-// Glance looks at the counter once. Unlike Current it fails, with fs.ErrNotExist, where there is no
-// file.
-func (c *Counter) Glance() (*Reading, error) {
+// Glance looks at the counter once, into r. Unlike Current it fails, with fs.ErrNotExist, where
+// there is no file.
+func (c *Counter) Glance(r *Reading) error {
 	seen := Token(c.seen.Load()) // before the file is read, which may have grown since
-	r := &Reading{c: c}
+	r.c = c
 	var err error
 	if r.bytes, r.File, err = c.peek(r.buf[0][:]); err == nil {
 		r.Token, err = c.judge(r.bytes, seen)
 	}
 	if err != nil {
-		return nil, c.fail("read", notRegular(err))
+		return c.fail("read", notRegular(err))
 	}
-	return r, nil
+	return nil
 }
 
 // Confirm looks at the counter again, and reports whether it is the same file with the same

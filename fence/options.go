@@ -40,12 +40,11 @@ type Options struct {
 // Owner has the Options of a counter. Most uses of one need none of them.
 type Owner interface{ FenceOptions() Options }
 
-// NewOf is New with the options of an owner, who is asked only when they matter, but for the one
-// that always does.
-func NewOf(dir vfs.Dir, name string, of Owner, withoutKernelLock bool) *Counter {
-	c := New(dir, name, Options{WithoutKernelLock: withoutKernelLock})
-	c.of = of
-	return c
+// Init makes c, a zero Counter, what New returns, with the options of an owner, who is asked only
+// when they matter, but for the one that always does.
+func (c *Counter) Init(dir vfs.Dir, name string, of Owner, withoutKernelLock bool) {
+	c.dir, c.name, c.of = dir, name, of
+	c.setOptions(Options{WithoutKernelLock: withoutKernelLock})
 }
 
 // options returns all of them. For WithoutKernelLock alone c.opts will do.

@@ -20,13 +20,13 @@ import (
 // for a record that could not be withdrawn because the gate was busy: a goroutine removes it as
 // soon as it can.
 func Acquire(ctx context.Context, path string, opts Options) (*Lock, error) {
-	return acquire(ctx, path, opts, true)
+	return acquire(ctx, path, &opts, true)
 }
 
 // TryAcquire is Acquire without any waiting: a busy lock is a *BusyError at once, and so is a busy
 // gate. It takes over an abandoned lock as Acquire does.
 func TryAcquire(path string, opts Options) (*Lock, error) {
-	return acquire(context.Background(), path, opts, false)
+	return acquire(context.Background(), path, &opts, false)
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 	mostRaces = 1000
 )
 
-func acquire(ctx context.Context, path string, opts Options, wait bool) (*Lock, error) {
+func acquire(ctx context.Context, path string, opts *Options, wait bool) (*Lock, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Op: opAcquire, Path: path, Step: "begin", Err: context.Cause(ctx)}
 	}

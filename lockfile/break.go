@@ -45,7 +45,7 @@ func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*B
 		return nil, &Error{Op: op, Path: path, Step: "check the request",
 			Err: errors.New("BreakRequest.Reason is empty: the log must say why")}
 	}
-	p, err := openPlaceToChange(op, path, opts)
+	p, err := openPlaceToChange(op, path, &opts)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type Capabilities struct {
 // files of its own that it removes.
 func CapabilitiesOf(dir string, opts Options) (Capabilities, error) {
 	const op = "capabilities"
-	p, err := openPlace(op, filepath.Join(dir, "probate-try"), opts)
+	p, err := openPlace(op, filepath.Join(dir, "probate-try"), &opts)
 	if err != nil {
 		return Capabilities{}, err
 	}

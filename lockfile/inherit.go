@@ -34,7 +34,7 @@ func Inherit(path string, environ []string, opts Options) (*Inherited, error) {
 	if given[EnvLease] == "" || given[EnvState] == "" {
 		return nil, nil
 	}
-	p, err := openPlaceToChange(op, path, opts)
+	p, err := openPlaceToChange(op, path, &opts)
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ type Inspection struct {
 // in it comes from records and paths: escape it before it reaches a terminal.
 func Inspect(path string, opts Options) (Inspection, error) {
 	const op = "inspect"
-	p, err := openPlace(op, path, opts)
+	p, err := openPlace(op, path, &opts)
 	if err != nil {
 		return Inspection{State: path}, err
 	}

@@ -19,17 +19,32 @@ type errands struct {
 
 const spareRuns = 10
 
+// errand is one of them. Who is often in need of one has it in a place of its own.
 type errand struct {
-	all        *errands
-	fn         func()
+	all        *errands // nil: it was never added
+	of         runner
 	due        time.Time
 	prev, next *errand
 	over       bool
 }
 
+// runner is what runs when an errand is due.
+type runner interface{ errand() }
+
+type runFunc func()
+
+func (fn runFunc) errand() { fn() }
+
 // add has fn run, unless it is stopped before.
 func (e *errands) add(fn func()) (stop func()) {
-	one := &errand{all: e, fn: fn, due: time.Now().Add(e.after)}
+	one := &errand{}
+	e.put(one, runFunc(fn), time.Now())
+	return one.stop
+}
+
+// put is add with the room for it, which was not used before. since is a time that was just now.
+func (e *errands) put(one *errand, of runner, since time.Time) {
+	one.all, one.of, one.due = e, of, since.Add(e.after)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if one.prev = e.last; e.last != nil {
@@ -42,10 +57,12 @@ func (e *errands) add(fn func()) (stop func()) {
 		e.running = true
 		time.AfterFunc(e.after, e.run)
 	}
-	return one.stop
 }
 
 func (o *errand) stop() {
+	if o.all == nil {
+		return
+	}
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
 	o.all.remove(o)
@@ -78,7 +95,7 @@ func (e *errands) run() {
 	for e.first != nil && !e.first.due.After(now) {
 		one := e.first
 		e.remove(one)
-		go one.fn()
+		go one.of.errand()
 	}
 	next := e.after
 	if e.first != nil {

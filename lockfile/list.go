@@ -75,7 +75,7 @@ func (b *batch) judgeAll(opts Options, sight probe.Sight, stop <-chan struct{}) 
 			b.found = append(b.found, listed{Inspection{State: filepath.Join(b.folder, base)}, err})
 			continue
 		}
-		p := placeIn(dir, base, opts, disk)
+		p := placeIn(dir, base, &opts, disk)
 		p.seen = &sight
 		in, err := p.listed(op)
 		if err != nil || in.Verdict != identity.Free {

@@ -25,7 +25,9 @@ type Lock struct {
 
 	pid int
 
-	settle func() // stops what is to happen when the tenure has lasted a while
+	// what is to happen when the tenure has lasted a while
+	settling errand
+	settle   func() // stops it, where it is not settling; nil: it is
 
 	loss lossWatch
 
@@ -282,6 +284,7 @@ func (l *Lock) end(removed bool) {
 		l.settle()
 	}
 	l.mu.Unlock()
+	l.settling.stop()
 	l.unwatch()
 	l.finish(ErrReleased)
 	if removed {

@@ -95,7 +95,7 @@ func parseEntry(line []byte) (LogEntry, bool) {
 // a log that is larger than this package lets one become only the end is read; the rest counts as
 // one line that could not be.
 func ReadLog(path string, opts Options) (entries []LogEntry, unreadable int, err error) {
-	p, err := openPlace("log", path, opts)
+	p, err := openPlace("log", path, &opts)
 	if err != nil {
 		return nil, 0, err
 	}

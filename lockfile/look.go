@@ -79,9 +79,9 @@ func (p *place) look() (sighting, error) {
 func (p *place) read() (sighting, error) {
 	name := p.lockName()
 	var s sighting
-	info, err := p.dir.Stat(name)
+	info, is, err := vfs.Glance(p.dir, name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case err == nil && !is:
 		return s, nil
 	case isErrno(err, errStale), errors.Is(err, vfs.ErrInUse): // it is being removed
 		return s, errReplaced

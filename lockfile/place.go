@@ -41,8 +41,11 @@ type place struct {
 	dir     vfs.Dir
 	base    string // name of the state
 	lock    string // name of the record
+	fence   string // name of the counter
 	fs      probe.Filesystem
 	counter *fence.Counter           // nil in a place that is only written to
+	room    fence.Counter            // for counter
+	reading fence.Reading            // the last one of an acquire
 	at      atomic.Pointer[vfs.Info] // dir itself, once it was looked at
 	seen    *probe.Sight             // to judge many locks through; nil: a new one for each
 	kept    bool                     // by a goroutine that withdraws a record
@@ -53,7 +56,7 @@ type place struct {
 }
 
 // openPlace resolves a state path and opens its directory. Nothing is created.
-func openPlace(op, path string, opts Options) (*place, error) {
+func openPlace(op, path string, opts *Options) (*place, error) {
 	if err := opts.validate(); err != nil {
 		return nil, &Error{Op: op, Path: path, Step: "check the options", Err: err}
 	}
@@ -66,7 +69,7 @@ func openPlace(op, path string, opts Options) (*place, error) {
 
 // openTarget is openPlace for who wants the file alone: without a counter, and without a question
 // about the filesystem.
-func openTarget(op, path string, opts Options) (*place, error) {
+func openTarget(op, path string, opts *Options) (*place, error) {
 	if dir, base, ok := vfs.OpenParent(opts.fileSystem(), path); ok {
 		if err := checkName(op, path, base); err != nil {
 			_ = dir.Close()
@@ -83,7 +86,7 @@ func openTarget(op, path string, opts Options) (*place, error) {
 }
 
 // openTargetAt is openTarget for a path that is resolved. path is the one to speak of.
-func openTargetAt(op, path, dirname, base string, opts Options) (*place, error) {
+func openTargetAt(op, path, dirname, base string, opts *Options) (*place, error) {
 	if err := checkName(op, path, base); err != nil {
 		return nil, err
 	}
@@ -117,13 +120,17 @@ func checkName(op, path, base string) error {
 			errNameTooLong, n, nameMax)}
 }
 
-func newPlace(dir vfs.Dir, base string, opts Options) *place {
-	return &place{opts: opts, in: opts.process(), sys: opts.system(), dir: dir, base: base,
-		lock: base + lockSuffix}
+func newPlace(dir vfs.Dir, base string, opts *Options) *place {
+	names := base + lockSuffix + base + fenceSuffix
+	n := len(base) + len(lockSuffix)
+	p := &place{in: opts.process(), sys: opts.system(), dir: dir, base: base, lock: names[:n],
+		fence: names[n:]}
+	p.opts = *opts
+	return p
 }
 
 // placeIn is newPlace for a lock, in a directory whose filesystem is known.
-func placeIn(dir vfs.Dir, base string, opts Options, fs probe.Filesystem) *place {
+func placeIn(dir vfs.Dir, base string, opts *Options, fs probe.Filesystem) *place {
 	return newPlace(dir, base, opts).on(fs)
 }
 
@@ -132,7 +139,8 @@ func (p *place) withLock() *place { return p.on(p.sys.Filesystem(p.dir.Handle())
 
 func (p *place) on(fs probe.Filesystem) *place {
 	p.fs = fs
-	p.counter = fence.NewOf(p.dir, p.fenceName(), p, p.opts.WithoutKernelLock)
+	p.room.Init(p.dir, p.fenceName(), p, p.opts.WithoutKernelLock)
+	p.counter = &p.room
 	return p
 }
 
@@ -164,7 +172,7 @@ func (p *place) shut() {
 
 func (p *place) state() string      { return p.path(p.base) }
 func (p *place) lockName() string   { return p.lock }
-func (p *place) fenceName() string  { return p.base + fenceSuffix }
+func (p *place) fenceName() string  { return p.fence }
 func (p *place) logName() string    { return p.base + logSuffix }
 func (p *place) oldLogName() string { return p.base + oldLogSuffix }
 

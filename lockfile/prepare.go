@@ -3,6 +3,8 @@ package lockfile
 import (
 	"errors"
 	"io/fs"
+
+	"github.com/probate-dev/probate/fence"
 )
 
 // prepared is a record that was written while its process waited: to publish it is all that is left
@@ -21,8 +23,8 @@ func (p *place) prepare() {
 		return
 	}
 	p.counter.Keep()
-	r, err := p.counter.Glance()
-	if err != nil {
+	r := new(fence.Reading)
+	if p.counter.Glance(r) != nil {
 		return
 	}
 	if !p.in.wasRead(r.File.Device, r.File.Inode) {

@@ -17,8 +17,9 @@ import (
 // one, but for tests that run many processes in one program.
 type process struct {
 	seam.Process
-	keepsSpare bool // it has descriptors that can be used up
-	watches    bool // it can be woken by what happens to files and processes
+	keepsSpare bool     // it has descriptors that can be used up
+	watches    bool     // it can be woken by what happens to files and processes
+	settling   *errands // of locks that have not lasted long; nil: there is seam.Process.Later
 
 	owner atomic.Pointer[string] // of its records, made at the first use
 	host  atomic.Pointer[hostHash]
@@ -44,7 +45,7 @@ type process struct {
 	spare spare
 }
 
-var thisProcess = &process{keepsSpare: true, watches: true, Process: seam.Process{
+var thisProcess = &process{keepsSpare: true, watches: true, settling: &settling, Process: seam.Process{
 	PID: probe.PID,
 	UID: euid,
 	Now: time.Now,

@@ -141,7 +141,8 @@ func (p *place) published(d *draft, err error, token fence.Token, withdraw func(
 // somebody put an old file back. The first time is also when what crashed processes left is swept.
 func (p *place) openFence(ctx context.Context, wait bool) (counted, error) {
 	p.counter.Keep()
-	r, err := p.counter.Glance()
+	r := &p.reading
+	err := p.counter.Glance(r)
 	switch {
 	case err == nil:
 		if !p.in.firstRead(r.File.Device, r.File.Inode) {

@@ -15,7 +15,7 @@ import (
 // nothing but the gate, until ctx ends and at most Options.GateWait.
 func Recover(ctx context.Context, path string, opts Options) (*Recovered, error) {
 	const op = "recover"
-	p, err := openPlaceToChange(op, path, opts)
+	p, err := openPlaceToChange(op, path, &opts)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type replacement struct {
 func (w *replacement) tempName() string { return w.besides.tempName() }
 
 func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, error) {
-	p, err := openTarget(opWrite, path, t.p.opts)
+	p, err := openTarget(opWrite, path, &t.p.opts)
 	if err != nil {
 		return nil, err
 	}

@@ -10,13 +10,19 @@ const settleAfter = 5 * time.Millisecond
 // cut is a nuisance, not a danger, so that short tenures need not pay for it. From then on an idle
 // lock keeps one descriptor.
 func (l *Lock) settleLater() {
-	flush := l.p.opts.Durability == FlushLater && l.p.fs.Local
+	if all := l.p.in.settling; all != nil {
+		all.put(&l.settling, l, l.d.since)
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.settle = l.p.in.Later(settleAfter, func() {
-		if flush {
-			_ = l.d.file.Sync()
-		}
-		l.p.rest(l.d.file)
-	})
+	l.settle = l.p.in.Later(settleAfter, l.errand)
+}
+
+// errand is run for settleLater.
+func (l *Lock) errand() {
+	if l.p.opts.Durability == FlushLater && l.p.fs.Local {
+		_ = l.d.file.Sync()
+	}
+	l.p.rest(l.d.file)
 }

@@ -55,7 +55,7 @@ func (in *process) keepSpare() error {
 }
 
 // openPlaceToChange is openPlace for everything that does more than look.
-func openPlaceToChange(op, path string, opts Options) (*place, error) {
+func openPlaceToChange(op, path string, opts *Options) (*place, error) {
 	p, err := openPlace(op, path, opts)
 	if err != nil {
 		return nil, err
