@@ -47,6 +47,7 @@ func acquire(ctx context.Context, path string, opts *Options, wait bool) (*Lock,
 	if err != nil {
 		return nil, err
 	}
+	p.asked = path
 	lock, err := p.acquire(ctx, wait)
 	if err != nil {
 		p.close()
@@ -60,8 +61,11 @@ func (p *place) acquire(ctx context.Context, wait bool) (acquired *Lock, failed 
 	unknown, races, told := 0, 0, ""
 	w := waiting{p: p, pause: pause{in: p.in, most: longestPause}}
 	defer func() { w.end(acquired != nil) }()
-	for {
-		s, err := p.look()
+	for unseen := p.in.gaveBack(p.asked); ; unseen = false {
+		s, err := sighting{finding: nobody}, error(nil)
+		if !unseen { // else to publish says whether it is free
+			s, err = p.look()
+		}
 		if err != nil {
 			return nil, p.failed(opAcquire, "look at the record", p.lockName(), err)
 		}
@@ -98,6 +102,9 @@ func (p *place) acquire(ctx context.Context, wait bool) (acquired *Lock, failed 
 		case errors.Is(err, ErrGateBusy):
 			return nil, p.busy(opAcquire, s, err)
 		case errors.Is(err, errMoved):
+			if unseen {
+				p.in.given.Store(nil)
+			}
 			if races++; races > mostRaces {
 				return nil, p.contradicted(races)
 			}

@@ -233,6 +233,9 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 	if !ours {
 		l.removeCopy()
 	}
+	if ours && lost == nil {
+		l.p.in.gives(l.p.asked)
+	}
 	l.end(ours)
 	if lost != nil {
 		return during(op, lost)

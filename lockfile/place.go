@@ -39,6 +39,7 @@ type place struct {
 	in      *process
 	sys     probe.System
 	dir     vfs.Dir
+	asked   string // the path that an acquire was given
 	base    string // name of the state
 	lock    string // name of the record
 	fence   string // name of the counter

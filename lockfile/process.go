@@ -25,6 +25,9 @@ type process struct {
 	host  atomic.Pointer[hostHash]
 
 	template atomic.Pointer[template] // of its last record
+	// path of the lock that was given back last: the next acquire of it does not look first. nil
+	// when somebody else turned out to have it
+	given atomic.Pointer[string]
 
 	// which fences were compared with their logs, by the identity of the file
 	fencesRead struct {
@@ -100,6 +103,21 @@ func (in *process) ownerID() string {
 func (in *process) isOwner(owner string) bool {
 	made := in.owner.Load()
 	return made != nil && *made == owner
+}
+
+// gaveBack reports whether the lock of a path is the one that was given back last, so that it is
+// worth a try to publish a record without having looked whether there is one.
+func (in *process) gaveBack(path string) bool {
+	last := in.given.Load()
+	return last != nil && *last == path
+}
+
+// gives notes the path of a lock that is given back.
+func (in *process) gives(path string) {
+	if !in.gaveBack(path) {
+		last := path
+		in.given.Store(&last)
+	}
 }
 
 // hostHash remembers what the hash in records was made of.

@@ -118,7 +118,6 @@ func acquireCalls(b *testing.B, dir string) func() error {
 		c.do("openat2", err)
 		c.absent(d, "state")
 		c.do("fstatfs", unix.Fstatfs(d, &c.fs))
-		c.absent(d, "state.lock")
 		gate := c.open(d, "state.fence", unix.O_RDWR)
 		c.read(gate, counterSize)
 		flags := unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC
