@@ -194,9 +194,9 @@ func (b processEvidence) aboutNumber(
 		if number.Err != "" && !p.State.Known {
 			say("process " + pid + " is running, and whether it is stopped cannot be read here")
 		} else {
-			say("process " + pid + " is " + state)
+			say("process " + pid + isState(state))
 		}
-		return b.with(Alive, ProcessRunning, who(id)+" is "+state)
+		return b.with(Alive, ProcessRunning, whoIs(id, pid, isState(state)))
 	case different:
 		say("process " + pid + named(value(p.Name)) + " is another process than the owner")
 		return b.with(Gone, PIDReused, who(id)+" is gone: another process has the number now")
@@ -206,6 +206,14 @@ func (b processEvidence) aboutNumber(
 		return b.with(Unknown, why,
 			"whether process "+pid+" is the owner cannot be said: "+how.Sentence)
 	}
+}
+
+// isState is what a process that exists is.
+func isState(state string) string {
+	if state == "running" {
+		return " is running" // nearly always, without a copy
+	}
+	return " is " + state
 }
 
 // kept says why a system still knows a process that has exited.

@@ -207,20 +207,30 @@ func notLocal(c *Claim, seen *Observation) Evidence {
 }
 
 // who names a process for people.
-func who(id *Identity) string {
-	return "process " + strconv.Itoa(id.PID) + named(id.Program)
+func who(id *Identity) string { return whoIs(id, strconv.Itoa(id.PID), "") }
+
+// whoIs is who, with its number in digits, and what it is. It is in one piece.
+func whoIs(id *Identity, pid, what string) string {
+	open, program, end := inBrackets(id.Program)
+	return "process " + pid + open + program + end + what
 }
 
 func named(program string) string {
+	open, program, end := inBrackets(program)
+	return open + program + end
+}
+
+// inBrackets returns the three parts of a program's name behind a number.
+func inBrackets(program string) (open, name, end string) {
 	if program == "" {
-		return ""
+		return "", "", ""
 	}
 	if len(program) > maxNamed {
 		if r := []rune(program); len(r) > maxNamed {
 			program = string(r[:maxNamed]) + "…"
 		}
 	}
-	return " (" + label(program) + ")"
+	return " (", label(program), ")"
 }
 
 // maxNamed is how many characters of a program's name are told: no name that this toolkit writes is

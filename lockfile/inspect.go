@@ -188,8 +188,9 @@ func (p *place) nameHolders(s *sighting) {
 
 // inspection puts a sighting into the words of Inspection.
 func (p *place) inspection(s *sighting) Inspection {
+	lock := p.path(p.lockName())
 	in := Inspection{
-		State: p.state(), Lock: p.path(p.lockName()), Finding: s.finding, Owner: ownerOf(s),
+		State: lock[:len(lock)-len(lockSuffix)], Lock: lock, Finding: s.finding, Owner: ownerOf(s),
 		LockID: s.lockID, Format: s.format(), Bytes: s.info.Size, ModifiedAt: s.info.ModTime.UTC(),
 	}
 	if in.Evidence == nil {

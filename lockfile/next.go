@@ -1,8 +1,6 @@
 package lockfile
 
 import (
-	"strings"
-
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/nextstep"
 	"github.com/probate-dev/probate/internal/shell"
@@ -24,5 +22,5 @@ func (p *place) next(in *Inspection, s *sighting) string {
 		c.Runs = s.process.Presence == probe.Running
 		c.Same = s.process.Start.Known && s.process.Start.Value == c.Owner.Start
 	}
-	return strings.Join(c.Next(p.sys, shell.Raw), " ")
+	return c.Line(p.sys, shell.Raw)
 }

@@ -48,7 +48,9 @@ type process struct {
 	spare spare
 }
 
-var thisProcess = &process{keepsSpare: true, watches: true, settling: &settling, Process: seam.Process{
+var thisProcess = &process{keepsSpare: true, watches: true, settling: &settling, Process: realSeam}
+
+var realSeam = seam.Process{
 	PID: probe.PID,
 	UID: euid,
 	Now: time.Now,
@@ -64,7 +66,7 @@ var thisProcess = &process{keepsSpare: true, watches: true, settling: &settling,
 		timer := time.AfterFunc(d, fn)
 		return func() { timer.Stop() }
 	},
-}}
+}
 
 // settling are the locks that have not lasted long.
 var settling = errands{after: settleAfter}

@@ -42,8 +42,8 @@ type fresh struct {
 	file  identity.FileID
 }
 
-// record returns the encoded record of a process at some place, in to where that has room, and where
-// in it the time is.
+// record returns the encoded record of a process at some place, in to where that has room, and
+// where in it the time is.
 func (in *process) record(opts *Options, at *probe.Stand, fs *probe.Filesystem, kind vfs.LockKind,
 	f *fresh, to []byte) (content []byte, created int, err error) {
 	of := templateOf{at, f.file.FS, f.file.ID, fs.Local, kind, opts.Label, opts.ExpectedUntil}

@@ -132,8 +132,8 @@ func atTick(boot time.Time, err error, ticks uint64) Fact[time.Time] {
 const tick = 10 * time.Millisecond
 
 // clocks are the wall clock and the boot at a moment when both were read. As long as the wall clock
-// and the monotonic clock go on together the boot stays where it is: who sets the clock, or suspends
-// the machine, moves them apart.
+// and the monotonic clock go on together the boot stays where it is: who sets the clock, or
+// suspends the machine, moves them apart.
 type clocks struct {
 	at   time.Time // by the monotonic clock
 	wall int64     // the same moment by the wall clock, ns since the epoch
@@ -162,8 +162,8 @@ func bootTime() (time.Time, error) {
 	return boot, nil
 }
 
-// measureBoot reads both clocks. As they cannot be read at once, of a few tries the one is used that
-// was interrupted least.
+// measureBoot reads both clocks. As they cannot be read at once, of a few tries the one is used
+// that was interrupted least.
 func measureBoot() (at, boot time.Time, err error) {
 	bestGap := time.Duration(math.MaxInt64)
 	for range 4 {

@@ -62,5 +62,3 @@ func (s *linuxSystem) Self() Process {
 	}
 	return p
 }
-
-func pidfdSource(number string) string { return "pidfd_open(" + number + ")" }

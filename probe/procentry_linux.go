@@ -11,14 +11,49 @@ import (
 // procEntry is the directory of one process in a /proc of this pid namespace, or the reason why
 // there is none. A thread that is not the first of its process has such a directory too.
 type procEntry struct {
-	pid    int
-	number string // the same, in digits
-	dir    directory
-	err    error
+	pid int
+	procNames
+	dir directory
+	err error
+}
+
+// procNames is what the questions about a process are called: of each look, so in one piece.
+type procNames struct {
+	number                                 string // in digits
+	path, statPath, pidfd, fstatFD, pollFD string
+}
+
+func namesOf(pid int) procNames {
+	const before, stat, open, fstat, poll, end = "/proc/", "/stat", "pidfd_open(",
+		"fstat(pidfd of ", "poll(pidfd of ", ")"
+	var digits [20]byte
+	number := strconv.AppendInt(digits[:0], int64(pid), 10)
+	var room [160]byte
+	b := room[:0]
+	for _, part := range [...]string{stat + open, end + fstat, end + poll} {
+		if len(b) == 0 {
+			b = append(append(b, before...), number...)
+		}
+		b = append(append(b, part...), number...)
+	}
+	all := string(append(b, end...))
+	var n procNames
+	cut := func(size int) (part string) {
+		part, all = all[:size], all[size:]
+		return part
+	}
+	size := len(number)
+	n.statPath = cut(len(before) + size + len(stat))
+	n.path = n.statPath[:len(before)+size]
+	n.number = n.path[len(before):]
+	n.pidfd = cut(len(open) + size + len(end))
+	n.fstatFD = cut(len(fstat) + size + len(end))
+	n.pollFD = cut(len(poll) + size + len(end))
+	return n
 }
 
 func (s *linuxSystem) openEntry(pid int) procEntry {
-	e := procEntry{pid: pid, number: strconv.Itoa(pid), dir: noDirectory}
+	e := procEntry{pid: pid, procNames: namesOf(pid), dir: noDirectory}
 	proc, err := openProcFS()
 	if err != nil {
 		e.err = err
@@ -32,13 +67,13 @@ func (s *linuxSystem) openEntry(pid int) procEntry {
 	return e
 }
 
-func (e procEntry) close() { e.dir.close() }
+func (e *procEntry) close() { e.dir.close() }
 
-func (e procEntry) source(file string) string { return "/proc/" + e.number + "/" + file }
+func (e *procEntry) source(file string) string { return e.path + "/" + file }
 
 // stat reads the stat file. An error that vanished accepts means that the process was reaped, is
 // hidden, or was not there yet when the directory was opened.
-func (e procEntry) stat() (procStat, error) {
+func (e *procEntry) stat() (procStat, error) {
 	if e.err != nil {
 		return procStat{}, e.err
 	}
@@ -84,7 +119,7 @@ func readStatOnce(dir directory, name string) (procStat, error) {
 }
 
 // threadGroup returns the number of the process that the entry's thread belongs to.
-func (e procEntry) threadGroup() (int, error) {
+func (e *procEntry) threadGroup() (int, error) {
 	if e.err != nil {
 		return 0, e.err
 	}
@@ -100,7 +135,7 @@ func (e procEntry) threadGroup() (int, error) {
 }
 
 // confirmThread looks whether a number that is not the number of a process belongs to a thread.
-func (e procEntry) confirmThread(p *Process) (settled bool) {
+func (e *procEntry) confirmThread(p *Process) (settled bool) {
 	tgid, err := e.threadGroup()
 	switch {
 	case err != nil:

@@ -60,59 +60,59 @@ func (s *linuxSystem) look(pid int, at place) (p Process, settled bool) {
 	switch err {
 	case nil:
 		defer unix.Close(fd)
-		return s.lookThrough(fd, entry, at)
+		return s.lookThrough(fd, &entry, at)
 	case unix.ESRCH:
 		p = unknownProcess(pid, errNoProcess)
-		p.note(pidfdSource(entry.number), said(err))
+		p.note(entry.pidfd, said(err))
 		return p, s.confirmMissing(&p)
 	case unix.ENOENT, unix.EINVAL: // EINVAL on older kernels
 		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
-		p.note(pidfdSource(entry.number), said(err))
+		p.note(entry.pidfd, said(err))
 		return p, entry.confirmThread(&p)
 	case unix.ENOSYS, unix.EPERM: // before Linux 5.3; a seccomp filter
 		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
-		p.unread(pidfdSource(entry.number), err)
-		return p, s.lookWithout(&p, entry)
+		p.unread(entry.pidfd, err)
+		return p, s.lookWithout(&p, &entry)
 	default:
 		p = unknownProcess(pid, fmt.Errorf("pidfd_open: %w", err))
-		p.unread(pidfdSource(entry.number), err)
+		p.unread(entry.pidfd, err)
 		return p, true
 	}
 }
 
 // lookThrough describes the process behind a pidfd.
 func (s *linuxSystem) lookThrough(
-	fd int, entry procEntry, at place,
+	fd int, entry *procEntry, at place,
 ) (p Process, settled bool) {
 	pid := entry.pid
 	p = unknownProcess(pid, nil)
 	p.Readings = make([]Reading, 0, 3)
-	p.note(pidfdSource(entry.number), "a process has this number")
-	p.PIDFD = pidfdInode(fd, entry.number, at.pidfs)
+	p.note(entry.pidfd, "a process has this number")
+	p.PIDFD = pidfdInode(fd, entry.fstatFD, at.pidfs)
 
 	st, statErr := entry.stat()
 	exited, err := s.pollExited(fd)
 	if err != nil {
-		p.unread("poll(pidfd of "+entry.number+")", err)
-		p.describeOr(st, statErr, entry.source("stat"))
+		p.unread(entry.pollFD, err)
+		p.describeOr(st, statErr, entry.statPath)
 		return p, true
 	}
 	if exited {
 		p.Presence = Exited
-		p.note("poll(pidfd of "+entry.number+")", "all its threads have exited")
+		p.note(entry.pollFD, "all its threads have exited")
 		if statErr == nil && !st.deadLeader() {
 			st, statErr = entry.stat() // it exited between the two questions
 		}
 	} else {
 		p.Presence = Running
-		p.note("poll(pidfd of "+entry.number+")", "has not exited")
+		p.note(entry.pollFD, "has not exited")
 	}
-	p.describeOr(st, statErr, entry.source("stat"))
+	p.describeOr(st, statErr, entry.statPath)
 	return p, !vanished(statErr)
 }
 
 // lookWithout finds out what kill(2) and /proc can say where there is no pidfd.
-func (s *linuxSystem) lookWithout(p *Process, entry procEntry) (settled bool) {
+func (s *linuxSystem) lookWithout(p *Process, entry *procEntry) (settled bool) {
 	source := killSource(p.PID)
 	switch err := s.kill(p.PID, 0); err {
 	case unix.ESRCH:
@@ -135,7 +135,7 @@ func (s *linuxSystem) lookWithout(p *Process, entry procEntry) (settled bool) {
 		return true
 	}
 	st, err := entry.stat()
-	p.describeOr(st, err, entry.source("stat"))
+	p.describeOr(st, err, entry.statPath)
 	switch {
 	case err != nil:
 		return !vanished(err)
@@ -197,8 +197,7 @@ func (s *linuxSystem) pollExited(fd int) (bool, error) {
 // used again until the next boot. Before, all pidfds shared one inode; and on 32 bits the inode is
 // only the lower half of it. device is that of a pidfd known to have an inode of its own: all of
 // them are on one filesystem. 0: none is known.
-func pidfdInode(fd int, number string, device uint64) Fact[uint64] {
-	source := "fstat(pidfd of " + number + ")"
+func pidfdInode(fd int, source string, device uint64) Fact[uint64] {
 	if strconv.IntSize < 64 {
 		return Unknown[uint64](source, errInode32)
 	}
@@ -241,10 +240,12 @@ func (p *Process) describe(st procStat, source string) {
 		p.State = Known(word, source)
 	}
 	p.Threads = Known(st.threads, source)
-	p.Start = Known(Ticks(st.start), source)
+	start := Ticks(st.start)
+	said := word + ", threads " + strconv.Itoa(st.threads) + ", start " + string(start)
+	p.Start = Known(start, source)
 	p.Name = Known(st.comm, source)
 	p.StartedAt = startedAt(st.start)
-	p.note(source, word+", threads "+strconv.Itoa(st.threads)+", start "+string(p.Start.Value))
+	p.note(source, said)
 }
 
 // said turns an error that is an answer into the words for it.

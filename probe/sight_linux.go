@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,11 +35,11 @@ func (s *linuxSystem) sight() Sight {
 // its number: what was found out about the mount that the directory lies on holds. ok is false
 // where that says nothing; an error says that there is no such directory.
 func (at place) openEntry(pid int) (e procEntry, ok bool) {
-	e = procEntry{pid: pid, number: strconv.Itoa(pid), dir: noDirectory}
+	e = procEntry{pid: pid, procNames: namesOf(pid), dir: noDirectory}
 	if at.proc == nil {
 		return e, false
 	}
-	dir, err := directory(unix.AT_FDCWD).openDir("/proc/" + e.number)
+	dir, err := directory(unix.AT_FDCWD).openDir(e.path)
 	if err != nil {
 		e.err = err
 		return e, err == unix.ENOENT

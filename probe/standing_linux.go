@@ -3,7 +3,6 @@ package probe
 import (
 	"errors"
 	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,12 +34,12 @@ func (s *linuxSystem) remember() {
 		// Not closed here: whoever closed it may have been given the number again.
 	}
 	pid, device := os.Getpid(), uint64(0)
-	number := strconv.Itoa(pid)
-	inode := Unknown[uint64](pidfdSource(number), errNotAsked)
+	names := namesOf(pid)
+	inode := Unknown[uint64](names.pidfd, errNotAsked)
 	fd, err := s.openPIDFD(pid)
 	if err != nil {
 		inode.Err = err
-	} else if inode = pidfdInode(fd, number, 0); !inode.Known {
+	} else if inode = pidfdInode(fd, names.fstatFD, 0); !inode.Known {
 		unix.Close(fd)
 	} else if device = o.keep(fd); device == 0 {
 		unix.Close(fd)

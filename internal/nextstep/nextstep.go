@@ -3,6 +3,8 @@
 package nextstep
 
 import (
+	"strings"
+
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/probe"
@@ -34,8 +36,7 @@ func (c Case) Next(sys probe.System, sh shell.System) []string {
 	case identity.Free:
 		return []string{"nothing: the lock is free"}
 	case identity.Alive:
-		return []string{"see who it is: " + c.Who(sys, sh) + ", or wait for it:",
-			"probate run --wait 60s " + state + " -- CMD"}
+		return []string{seeWho + c.Who(sys, sh) + orWait, wait + state + waitFor}
 	case identity.Gone:
 		recover := "probate recover " + state
 		switch {
@@ -62,6 +63,19 @@ func (c Case) Next(sys probe.System, sh shell.System) []string {
 	}
 	return []string{first + ", or, if you are sure that nothing uses " + sh.Quote(c.State) + ":",
 		"probate break --lock-id " + c.LockID + ` --reason "…" ` + state}
+}
+
+const (
+	seeWho, orWait = "see who it is: ", ", or wait for it:"
+	wait, waitFor  = "probate run --wait 60s ", " -- CMD"
+)
+
+// Line is Next in one line.
+func (c *Case) Line(sys probe.System, sh shell.System) string {
+	if c.Verdict == identity.Alive { // what is asked most often, in one piece
+		return seeWho + c.Who(sys, sh) + orWait + " " + wait + sh.Operand(c.State) + waitFor
+	}
+	return strings.Join(c.Next(sys, sh), " ")
 }
 
 // look is what comes before breaking a lock that cannot be judged: where to find out more.

@@ -46,6 +46,9 @@ func TestNext(t *testing.T) {
 		}
 		got := of.Next(probe.Real(), posix)
 		all := strings.Join(got, " ")
+		if line := of.Line(probe.Real(), posix); line != all {
+			t.Errorf("%v, %s: in one line %q", c.verdict, c.reason, line)
+		}
 		if len(got) == 0 || !strings.Contains(all, c.says) || !strings.HasSuffix(all, c.ends) {
 			t.Errorf("%v, %s: %q", c.verdict, c.reason, got)
 		}

@@ -1,4 +1,4 @@
-//go:build (linux && !amd64 && !arm64 && !riscv64) || darwin || freebsd || netbsd || openbsd || dragonfly
+//go:build unix && !aix && !solaris && (!linux || (!amd64 && !arm64 && !riscv64))
 
 package vfs
 

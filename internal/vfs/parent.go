@@ -30,7 +30,8 @@ func OpenSeen(dir Dir, name string) (File, error) {
 	return dir.Open(name, Read)
 }
 
-// Glance is dir.Stat for who does not mind that there is no such name: is says whether there is one.
+// Glance is dir.Stat for who does not mind that there is no such name: is says whether there is
+// one.
 func Glance(dir Dir, name string) (info Info, is bool, err error) {
 	if d, can := dir.(interface {
 		glance(name string) (Info, bool, error)

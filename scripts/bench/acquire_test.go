@@ -58,25 +58,27 @@ func probate(opts lockfile.Options) func(b *testing.B, dir string) func() error 
 	}
 }
 
+func nightlyoneLock(b *testing.B, dir string) func() error {
+	path := filepath.Join(dir, "state.pid")
+	return func() error {
+		lock, err := nightlyone.New(path)
+		if err == nil {
+			err = lock.TryLock()
+		}
+		if err != nil {
+			return err
+		}
+		return lock.Unlock()
+	}
+}
+
 // BenchmarkAcquireRelease takes and gives back a lock that nobody else wants. The first three keep
 // a record of who has the lock. The others are a kernel lock on a file and nothing else: nobody can
 // say who has it, and it is no lock on what the peers call local but is not.
 func BenchmarkAcquireRelease(b *testing.B) {
 	run(b, append(floor.acquire,
 		side{"probate", probate(lockfile.Options{})},
-		side{"nightlyone", func(b *testing.B, dir string) func() error {
-			path := filepath.Join(dir, "state.pid")
-			return func() error {
-				lock, err := nightlyone.New(path)
-				if err == nil {
-					err = lock.TryLock()
-				}
-				if err != nil {
-					return err
-				}
-				return lock.Unlock()
-			}
-		}},
+		side{"nightlyone", nightlyoneLock},
 		side{"certmagic", func(b *testing.B, dir string) func() error {
 			storage := &certmagic.FileStorage{Path: dir}
 			ctx := context.Background()

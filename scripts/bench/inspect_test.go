@@ -14,17 +14,19 @@ import (
 // BenchmarkInspect judges a lock that another process holds. The floor is the system calls that a
 // judgement is made of.
 func BenchmarkInspect(b *testing.B) {
-	run(b, append(floor.inspect, side{"probate", func(b *testing.B, dir string) func() error {
-		path := filepath.Join(dir, "state")
-		startHolder(b, path)
-		return func() error {
-			in, err := lockfile.Inspect(path, lockfile.Options{})
-			if err == nil && in.Verdict != identity.Alive {
-				err = errors.New("judged " + in.Verdict.String())
-			}
-			return err
+	run(b, append(floor.inspect, side{"probate", inspectHeld}))
+}
+
+func inspectHeld(b *testing.B, dir string) func() error {
+	path := filepath.Join(dir, "state")
+	startHolder(b, path)
+	return func() error {
+		in, err := lockfile.Inspect(path, lockfile.Options{})
+		if err == nil && in.Verdict != identity.Alive {
+			err = errors.New("judged " + in.Verdict.String())
 		}
-	}}))
+		return err
+	}
 }
 
 // BenchmarkList judges 1000 held locks in one directory; the time is that of one. The locks are

@@ -9,9 +9,10 @@ import (
 	"github.com/probate-dev/probate/lockfile"
 )
 
-// BenchmarkBesideFloor does the same as AcquireRelease and Commit, a few times by us and a few times
-// by the bare system calls in turn, so that what else the machine does disturbs both alike. The
-// ratios are those of the lower quartiles, which leave out what was interrupted.
+// BenchmarkBesideFloor does the same as AcquireRelease, Commit and Inspect, a few times by us and a
+// few times by the bare system calls (of nightlyone: by that lock) in turn, so that what else the
+// machine does disturbs both alike. The ratios are those of the lower quartiles, which leave out
+// what was interrupted.
 func BenchmarkBesideFloor(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -21,6 +22,8 @@ func BenchmarkBesideFloor(b *testing.B) {
 	}{
 		{"acquire", floor.acquire, probate(lockfile.Options{}), 8},
 		{"commit", floor.commit, replace, 2},
+		{"inspect", floor.inspect, inspectHeld, 8},
+		{"nightlyone", []side{{"nightlyone", nightlyoneLock}}, probate(lockfile.Options{}), 8},
 	} {
 		if len(c.floor) == 0 {
 			continue
