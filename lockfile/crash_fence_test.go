@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe/probetest"
 )
 
 // told collects what a lock tells its Logger.
@@ -98,6 +100,40 @@ func TestFencePutBack(t *testing.T) {
 	}
 }
 
+// A process that has used a lock before does not compare its fence with the log again, so that it
+// holds a number that was handed out already where the fence is put back under it. Who takes over
+// from it, recovers or breaks goes by the log: no number above it is handed out twice.
+func TestFencePutBackUnderAProcess(t *testing.T) {
+	for verb, end := range map[string]func(child *probetest.Child){
+		"recover": (*probetest.Child).Kill, "try": (*probetest.Child).Kill,
+		"break": func(*probetest.Child) {},
+	} {
+		t.Run(verb, func(t *testing.T) {
+			state := newState(t)
+			for range 3 {
+				abandon(t, state)
+			}
+			expect(t, startActor(t, state), "recover", "ok") // 3
+			child := startActor(t, state)
+			tenureOf(t, child.Ask("acquire"))
+			expect(t, child, "release", "ok")
+			noError(t, os.WriteFile(state+".fence", []byte("1\n"), 0o600))
+			id, _, _ := tenureOf(t, child.Ask("acquire"))
+			end(child)
+			if verb == "break" {
+				verb += " " + id
+			}
+			next := startActor(t, state)
+			if reply := next.Ask(verb); reply != "ok" && !strings.HasPrefix(reply, "held ") {
+				t.Fatalf("%s: %s", verb, reply)
+			}
+			if counter := counterOf(t, state); counter != 4 {
+				t.Errorf("the counter is at %d, after 3 was handed out", counter)
+			}
+		})
+	}
+}
+
 // Neither is it believed against the record of a dead owner, where there is no log any more.
 func TestFencePutBackWithoutLog(t *testing.T) {
 	state := newState(t)
@@ -109,6 +145,15 @@ func TestFencePutBackWithoutLog(t *testing.T) {
 	lock := tryAcquire(t, state, lockfile.Options{})
 	if lock.Token() != 3 || counterOf(t, state) != 3 {
 		t.Errorf("token %d, counter %d, after 2 was handed out", lock.Token(), counterOf(t, state))
+	}
+}
+
+// Filesystems give the same numbers to their files: a fence that was compared with its log says
+// nothing about one of that number elsewhere.
+func TestFencesAreKnownByDeviceToo(t *testing.T) {
+	got := lockfile.FirstReads([2]uint64{1, 7}, [2]uint64{2, 7}, [2]uint64{1, 7}, [2]uint64{1, 8})
+	if want := []bool{true, true, false, true}; !slices.Equal(got, want) {
+		t.Errorf("first: %v, want %v", got, want)
 	}
 }
 

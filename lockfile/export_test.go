@@ -70,3 +70,22 @@ func OnlyEvents(t interface{ Cleanup(func()) }) {
 
 // Settle does at once what is done for a lock that has been held for a while.
 func Settle(l *Lock) { l.p.rest(l.d.file) }
+
+// AcquiredBy makes a lock look as it does in a process that has its memory and another number: a
+// fork, or a restored copy.
+func AcquiredBy(l *Lock, pid int) { l.pid = pid }
+
+// FirstReads reports of one fence after another, each a device and an inode, whether a process that
+// reads them in this order has to compare it with its log.
+func FirstReads(files ...[2]uint64) (first []bool) {
+	in := &process{}
+	for _, f := range files {
+		known := in.wasRead(f[0], f[1])
+		if is := in.firstRead(f[0], f[1]); is == known {
+			panic("wasRead and firstRead contradict each other")
+		} else {
+			first = append(first, is)
+		}
+	}
+	return first
+}

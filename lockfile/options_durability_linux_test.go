@@ -61,6 +61,13 @@ func TestDurability(t *testing.T) {
 			if c.durability == lockfile.FlushFirst && got[len(got)-1] != "directory" {
 				t.Errorf("takeover: the directory is not flushed last: %q", got)
 			}
+			if c.durability == lockfile.FlushLater {
+				if s, ok := k.next(); !ok || s.verb() != "flush" || s.text == "flush " {
+					t.Errorf("the record of a takeover is not flushed later, but %q done", s.text)
+				} else {
+					k.allow(s)
+				}
+			}
 			if slices.Index(got, "log") > slices.Index(got, "fence") {
 				t.Errorf("takeover: the fence is flushed before the log: %q", got)
 			}
