@@ -100,6 +100,21 @@ func TestFencePutBack(t *testing.T) {
 	}
 }
 
+// After the log has rolled, the numbers stand in the old one.
+func TestFencePutBackBesideTheOldLog(t *testing.T) {
+	state := newState(t)
+	for range 3 {
+		abandon(t, state)
+	}
+	expect(t, startActor(t, state), "recover", "ok") // 3
+	noError(t, os.Rename(state+".recovery.log", state+".recovery.log.1"))
+	noError(t, os.WriteFile(state+".fence", []byte("1\n"), 0o600))
+	child := startActor(t, state)
+	if _, token, _ := tenureOf(t, child.Ask("acquire")); token != 3 || counterOf(t, state) != 3 {
+		t.Errorf("token %d, counter %d, after 3 was handed out", token, counterOf(t, state))
+	}
+}
+
 // A process that has used a lock before does not compare its fence with the log again, so that it
 // holds a number that was handed out already where the fence is put back under it. Who takes over
 // from it, recovers or breaks goes by the log: no number above it is handed out twice.

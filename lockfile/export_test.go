@@ -89,3 +89,9 @@ func FirstReads(files ...[2]uint64) (first []bool) {
 	}
 	return first
 }
+
+// WithFiles returns options that go through another file system than the real one.
+func WithFiles(opts Options, files vfs.FS) Options {
+	opts.files = files
+	return opts
+}
