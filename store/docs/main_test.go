@@ -36,11 +36,13 @@ type swap struct {
 	Key      string
 	Expected docs.Version
 	Value    json.RawMessage
+	Delete   bool   // and not swap
 	KillAt   int    // step before which it is killed; 0: never
 	Fail     string // kind of calls that fail
 }
 
-// writer is a process that does one compare-and-swap in a folder and says "ok" or the error.
+// writer is a process that does one compare-and-swap or deletion in a folder and says "ok" or the
+// error.
 func writer(p *probetest.Peer) {
 	var s swap
 	p.Check(json.Unmarshal([]byte(p.Arg(0)), &s))
@@ -53,7 +55,12 @@ func writer(p *probetest.Peer) {
 	if s.Fail != "" {
 		p.Check(crashtest.Fail(s.Fail, syscall.EIO))
 	}
-	if _, err := f.CompareAndSwap(always, s.Key, s.Expected, s.Value); err != nil {
+	if s.Delete {
+		err = f.Delete(always, s.Key, s.Expected)
+	} else {
+		_, err = f.CompareAndSwap(always, s.Key, s.Expected, s.Value)
+	}
+	if err != nil {
 		p.Send(strconv.Quote(err.Error()))
 		return
 	}
