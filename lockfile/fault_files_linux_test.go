@@ -180,7 +180,7 @@ func TestKeptCopyIsFlushed(t *testing.T) {
 	noError(t, lock.Release())
 }
 
-// A torn record that gives way to another one while it is looked at: what is said is about the other.
+// A torn record that gives way to another one while it is looked at: what is said is about that.
 func TestTornRecordIsReplaced(t *testing.T) {
 	state := newState(t)
 	lock := tryAcquire(t, state, lockfile.Options{})

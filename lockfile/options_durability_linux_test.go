@@ -36,15 +36,12 @@ func TestDurability(t *testing.T) {
 
 			child := startActor(t, state, knobs{Durability: c.durability})
 			k := newTap(t, child, filepath.Dir(state), child.Ask("tap"))
-			if got := flushes(k, child, "acquire"); !slices.Equal(got, c.acquire) {
-				t.Errorf("acquire: flushed %q, want %q", got, c.acquire)
-			}
+			got := flushes(k, child, "acquire")
 			if c.durability == lockfile.FlushLater {
-				if s, ok := k.next(); !ok || s.verb() != "flush" || s.text == "flush " {
-					t.Errorf("the record is not flushed later, but %q done", s.text)
-				} else {
-					k.allow(s)
-				}
+				got = flushedLater(k, got)
+			}
+			if !slices.Equal(got, c.acquire) {
+				t.Errorf("acquire: flushed %q, want %q", got, c.acquire)
 			}
 			if got := flushes(k, child, "write new"); !slices.Equal(got, c.write) {
 				t.Errorf("write: flushed %q, want %q", got, c.write)
@@ -52,7 +49,10 @@ func TestDurability(t *testing.T) {
 			child.Kill()
 			child = startActor(t, state, knobs{Durability: c.durability})
 			k = newTap(t, child, filepath.Dir(state), child.Ask("tap"))
-			got := flushes(k, child, "try")
+			got = flushes(k, child, "try")
+			if c.durability == lockfile.FlushLater {
+				got = flushedLater(k, got)
+			}
 			for _, what := range []string{"record", "log", "fence", "directory"} {
 				if slices.Contains(got, what) != slices.Contains(c.takeup, what) {
 					t.Errorf("takeover: flushed %q, want %q", got, c.takeup)
@@ -61,18 +61,27 @@ func TestDurability(t *testing.T) {
 			if c.durability == lockfile.FlushFirst && got[len(got)-1] != "directory" {
 				t.Errorf("takeover: the directory is not flushed last: %q", got)
 			}
-			if c.durability == lockfile.FlushLater {
-				if s, ok := k.next(); !ok || s.verb() != "flush" || s.text == "flush " {
-					t.Errorf("the record of a takeover is not flushed later, but %q done", s.text)
-				} else {
-					k.allow(s)
-				}
-			}
 			if slices.Index(got, "log") > slices.Index(got, "fence") {
 				t.Errorf("takeover: the fence is flushed before the log: %q", got)
 			}
 		})
 	}
+}
+
+// flushedLater demands that the record is flushed in the background, a few milliseconds after the
+// lock is had: on a slow machine that is before the child can say so. got is what was flushed until
+// then; it returns the rest of that.
+func flushedLater(k *tap, got []string) []string {
+	k.t.Helper()
+	if n := len(got); n > 0 && got[n-1] == "record" {
+		return got[:n-1]
+	}
+	if s, ok := k.next(); !ok || s.verb() != "flush" || s.text == "flush " {
+		k.t.Errorf("the record is not flushed later, but %q done", s.text)
+	} else {
+		k.allow(s)
+	}
+	return got
 }
 
 // flushes lets a child do something, and returns what it flushes on the way.
