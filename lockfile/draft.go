@@ -75,7 +75,8 @@ func (p *place) newDraft(op string, token fence.Token, named bool) (*draft, erro
 	case errors.Is(err, errors.ErrUnsupported) && p.opts.WithoutKernelLock:
 		d.kind = ""
 	case errors.Is(err, errors.ErrUnsupported):
-		return fail("take the kernel lock of the record", errors.Join(ErrNoKernelLock, err))
+		err = fmt.Errorf("%w: %w", ErrNoKernelLock, err)
+		return fail("take the kernel lock of the record", err)
 	case err != nil:
 		return fail("take the kernel lock of the record", err)
 	}

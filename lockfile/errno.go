@@ -14,4 +14,5 @@ const (
 	errAllFiles   = syscall.ENFILE // of the system
 	errAgain      = syscall.EAGAIN
 	errIO         = syscall.EIO
+	errTooBig     = syscall.EFBIG
 )

@@ -13,6 +13,7 @@ const (
 	errAllFiles   errno = "too many open files in the system"
 	errAgain      errno = "try again"
 	errIO         errno = "i/o error"
+	errTooBig     errno = "file too large"
 	errQuota      errno = "quota exceeded"
 	errStale      errno = "stale handle"
 )

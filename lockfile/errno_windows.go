@@ -16,6 +16,7 @@ const (
 	errManyFiles  = windows.ERROR_TOO_MANY_OPEN_FILES
 	errAllFiles   = windows.ERROR_NO_SYSTEM_RESOURCES
 	errIO         = windows.ERROR_IO_DEVICE
+	errTooBig     = windows.ERROR_FILE_TOO_LARGE
 
 	// numbers of Go's own: nothing returns them
 	errAgain = syscall.EAGAIN

@@ -203,7 +203,8 @@ func advice(err error, path string) string {
 	case KindGateBusy:
 		return "look at the process that holds the gate; if it is stopped, continue it or end it"
 	case KindUnsupported:
-		return "keep the state on another filesystem, or accept what is lost with WithoutKernelLock"
+		return "keep the state on another filesystem; a Go program can accept what is lost " +
+			"(Options.WithoutKernelLock)"
 	case KindNotFound:
 		return "create the directory first"
 	}
@@ -222,6 +223,9 @@ func advice(err error, path string) string {
 	}
 	if isErrno(err, errManyFiles, errAllFiles) {
 		return shell.Raw.Files()
+	}
+	if isErrno(err, errTooBig) {
+		return shell.Raw.FileSize()
 	}
 	if isErrno(err, errIO) {
 		return "look at the disk (" + shell.Raw.Disk() + "), then try again"

@@ -4,7 +4,6 @@ import (
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/nextstep"
 	"github.com/probate-dev/probate/internal/shell"
-	"github.com/probate-dev/probate/probe"
 )
 
 // next returns the one next step for a person, with a command that can be run as it stands. Of the
@@ -18,9 +17,7 @@ func (p *place) next(in *Inspection, s *sighting) string {
 		c.Off, c.OffByEnv = p.opts.mayRecover(), recoveryIsOff()
 	}
 	if s.asked && s.record.Proof != nil {
-		c.Asked = true
-		c.Runs = s.process.Presence == probe.Running
-		c.Same = s.process.Start.Known && s.process.Start.Value == c.Owner.Start
+		c.Saw(&s.process)
 	}
 	return c.Line(p.sys, shell.Raw)
 }

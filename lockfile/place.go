@@ -102,6 +102,9 @@ func openTargetAt(op, path, dirname, base string, opts *Options) (*place, error)
 // placeAdvice is advice for a path whose directory cannot be opened: who only looks for a lock has
 // mistaken the path.
 func placeAdvice(op string, err error, path string) string {
+	if call, ok := errors.AsType[*os.SyscallError](err); ok && call.Syscall == "getwd" {
+		return "go to another directory (cd): the current one was removed"
+	}
 	switch kind := KindOf(err); {
 	case kind != KindNotFound, op == "acquire", op == opWrite, op == "capabilities":
 		return advice(err, path)

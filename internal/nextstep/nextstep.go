@@ -20,8 +20,9 @@ type Case struct {
 	// Owner is what the record says of its owner, with host and start; nil where it says nothing.
 	Owner *identity.Identity
 	// Asked: the process that the record names was looked at, where its number means something
-	// here. Runs: it was there and had not exited. Same: it started when the record says.
-	Asked, Runs, Same bool
+	// here. Runs: it was there and had not exited. Same: it started when the record says. Stopped:
+	// it will not go on before somebody lets it.
+	Asked, Runs, Same, Stopped bool
 	// Off says why takeovers are switched off, "" where they are not. OffByEnv: by the environment
 	// of this process, so that recover does not help either.
 	Off      string
@@ -36,6 +37,9 @@ func (c Case) Next(sys probe.System, sh shell.System) []string {
 	case identity.Free:
 		return []string{"nothing: the lock is free"}
 	case identity.Alive:
+		if goOn := c.GoOn(sys, sh); goOn != "" {
+			return []string{seeWho + c.Who(sys, sh) + ", and let it go on:", goOn}
+		}
 		return []string{seeWho + c.Who(sys, sh) + orWait, wait + state + waitFor}
 	case identity.Gone:
 		recover := "probate recover " + state
@@ -72,7 +76,8 @@ const (
 
 // Line is Next in one line.
 func (c *Case) Line(sys probe.System, sh shell.System) string {
-	if c.Verdict == identity.Alive { // what is asked most often, in one piece
+	// what is asked most often, in one piece
+	if c.Verdict == identity.Alive && c.GoOn(sys, sh) == "" {
 		return seeWho + c.Who(sys, sh) + orWait + " " + wait + sh.Operand(c.State) + waitFor
 	}
 	return strings.Join(c.Next(sys, sh), " ")
@@ -104,17 +109,46 @@ func (c Case) look(sys probe.System, sh shell.System) string {
 	return "look at its owner: " + c.Who(sys, sh)
 }
 
+// GoOn is the command that lets a stopped owner go on: nobody need wait for it before. It is ""
+// where the owner is not stopped, and where there is none.
+func (c *Case) GoOn(sys probe.System, sh shell.System) string {
+	if c.ask(sys); !c.Runs || !c.Same || !c.Stopped {
+		return ""
+	}
+	return sh.Continue(c.Owner.PID)
+}
+
 // Who is the command that shows who holds a lock, or may hold it: the process with the recorded
 // number where that number means something here, and who has the record open otherwise. A judged
 // owner must be that very process.
 func (c Case) Who(sys probe.System, sh shell.System) string {
-	if c.Owner != nil && c.Owner.PID > 0 && !c.Asked && identity.Comparable(*c.Owner, sys.Host()) {
-		p := sys.Process(c.Owner.PID)
-		c.Runs = p.Presence == probe.Running
-		c.Same = p.Start.Known && p.Start.Value == c.Owner.Start
-	}
+	c.ask(sys)
 	if c.Runs && (c.Same || c.Verdict == identity.Unknown) {
 		return sh.Process(c.Owner.PID)
 	}
 	return sh.Openers(c.Lock)
+}
+
+// ask looks at the process that the record names, unless that was done.
+func (c *Case) ask(sys probe.System) {
+	if c.Asked || c.ownerPID() <= 0 || !identity.Comparable(*c.Owner, sys.Host()) {
+		return
+	}
+	p := sys.Process(c.Owner.PID)
+	c.Saw(&p)
+}
+
+// Saw says what was seen of the process that the record names.
+func (c *Case) Saw(p *probe.Process) {
+	c.Asked = true
+	c.Runs = p.Presence == probe.Running
+	c.Same = p.Start.Known && p.Start.Value == c.Owner.Start
+	c.Stopped = p.State.Known && p.State.Value == "stopped"
+}
+
+func (c *Case) ownerPID() int {
+	if c.Owner == nil {
+		return 0
+	}
+	return c.Owner.PID
 }

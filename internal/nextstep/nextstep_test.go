@@ -69,6 +69,38 @@ func TestNextOff(t *testing.T) {
 	}
 }
 
+// An owner that is stopped is not waited for: it will not go on by itself.
+func TestNextStopped(t *testing.T) {
+	owner := &identity.Identity{OS: "linux", PID: 4711, Start: "ticks:1"}
+	for _, c := range []struct {
+		state   probe.Fact[string]
+		start   probe.Start
+		verdict identity.Verdict
+		stopped bool
+	}{
+		{probe.Fact[string]{Value: "stopped", Known: true}, "ticks:1", identity.Alive, true},
+		{probe.Fact[string]{Value: "sleeping", Known: true}, "ticks:1", identity.Alive, false},
+		{probe.Fact[string]{Value: "stopped"}, "ticks:1", identity.Alive, false},
+		{probe.Fact[string]{Value: "stopped", Known: true}, "ticks:2", identity.Alive, false},
+		{probe.Fact[string]{Value: "stopped", Known: true}, "ticks:1", identity.Unknown, false},
+	} {
+		of := Case{Verdict: c.verdict, State: "s", Lock: "s.lock", Owner: owner}
+		of.Saw(&probe.Process{PID: 4711, Presence: probe.Running, State: c.state,
+			Start: probe.Fact[probe.Start]{Value: c.start, Known: true}})
+		got := of.Next(probe.Real(), posix)
+		if line := of.Line(probe.Real(), posix); line != strings.Join(got, " ") {
+			t.Errorf("in one line: %q", line)
+		}
+		if goesOn := got[len(got)-1] == "kill -CONT 4711"; goesOn != c.stopped {
+			t.Errorf("%v, start %s, %v: %q", c.state, c.start, c.verdict, got)
+		}
+		if got := of.Next(probe.Real(), shell.System{OS: "windows"}); strings.Contains(
+			strings.Join(got, " "), "kill") {
+			t.Errorf("on Windows: %q", got)
+		}
+	}
+}
+
 // A process is shown by its number only where that number means the owner.
 func TestWho(t *testing.T) {
 	sys := probe.Real()

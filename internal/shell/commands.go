@@ -37,6 +37,14 @@ func (s System) Process(pid int) string {
 	return "ps -o pid,user,stat,lstart,args -p " + strconv.Itoa(pid)
 }
 
+// Continue lets a stopped process go on; "" where people have no command for that.
+func (s System) Continue(pid int) string {
+	if s.OS == "windows" {
+		return ""
+	}
+	return "kill -CONT " + strconv.Itoa(pid)
+}
+
 // Openers shows which processes have a file open.
 func (s System) Openers(path string) string {
 	switch s.OS {
@@ -85,12 +93,12 @@ func (s System) Which(name string) string {
 	return "command -v " + s.Quote(name)
 }
 
-// Space shows how much room the filesystem of a directory has.
+// Space shows how much room the filesystem of a directory has, for content and for files.
 func (s System) Space(dir string) string {
 	if s.OS == "windows" {
 		return "fsutil volume diskfree " + s.path(dir)
 	}
-	return "df " + s.path(dir)
+	return "df " + s.path(dir) + "; df -i " + s.path(dir)
 }
 
 // Disk shows what the kernel says of failing disks.
@@ -110,6 +118,14 @@ func (s System) Files() string {
 		return "end programs: this machine has no handles left"
 	}
 	return "raise the limit of open files (ulimit -n)"
+}
+
+// FileSize is what to do where a file would become larger than it may.
+func (s System) FileSize() string {
+	if s.OS == "windows" {
+		return "use a filesystem that holds larger files"
+	}
+	return "raise the limit of file sizes (ulimit -f), or use a filesystem that holds larger files"
 }
 
 // NotExecutable says why a file that exists cannot be run as a command.

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe"
 	"github.com/spf13/pflag"
 )
 
@@ -85,11 +87,25 @@ func waitingLine(state string, in lockfile.Inspection, now time.Time) string {
 	if who == "" {
 		return line + "held: " + in.Sentence
 	}
+	if !identity.Comparable(*in.Owner.Identity(), probe.Real().Host()) {
+		who = elsewhere(in.Owner)
+	}
 	line += "held by " + who
 	if !in.Owner.Since.IsZero() {
 		line += " since " + when(in.Owner.Since, now)
 	}
+	c := nextFor(in, state)
+	if goOn := c.GoOn(probe.Real(), shell.Here); goOn != "" {
+		line += "; it is stopped, and goes on after " + goOn
+	}
 	return line
+}
+
+// elsewhere names an owner whose number means another process here, or none.
+func elsewhere(o *lockfile.Owner) string {
+	far := lockfile.Owner{PID: o.PID, Program: o.Program, Label: o.Label,
+		PIDNamespace: o.PIDNamespace, Host: o.Host}
+	return far.Description()
 }
 
 // refuseOwn refuses a lock that a run above this process holds: it would wait for its own parent.

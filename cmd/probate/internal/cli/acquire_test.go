@@ -22,6 +22,10 @@ func TestWaitingLineNamesTheOwner(t *testing.T) {
 			`waiting for state.json: held by process 4711 (importer, "nightly import") since 06:39:27`},
 		{lockfile.Inspection{Finding: alive},
 			"waiting for state.json: held: an owner holds the kernel lock on the record"},
+		{lockfile.Inspection{Finding: alive, Owner: &lockfile.Owner{PID: 1, Program: "importer",
+			OS: "linux", PIDNamespace: 4026532178, Host: "build-7", Since: owner.Since}},
+			"waiting for state.json: held by process 1 (importer), pid namespace 4026532178, " +
+				"on build-7 since 06:39:27"},
 		{lockfile.Inspection{Owner: owner,
 			Finding: identity.Finding{Sentence: "other machines may mount this"}},
 			"waiting for state.json: unknown: other machines may mount this"},

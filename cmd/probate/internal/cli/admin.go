@@ -51,7 +51,7 @@ func (a *app) recovered(state string, rec *lockfile.Recovered) error {
 	}
 	switch {
 	case a.json && rec == nil:
-		return writeJSON(a.out, result{Result: "free", State: state})
+		return writeJSON(a.out, result{Result: "free", State: fullName(state)})
 	case a.json:
 		return writeJSON(a.out, result{"recovered", rec.State, rec})
 	case rec == nil:
@@ -209,12 +209,29 @@ func (a *app) logEntry(e lockfile.LogEntry) {
 		escape(e.Event),
 		e.Fence,
 		escape(from),
-		escape(e.Reason),
+		why(e),
 		escape(e.By),
 	)
 	for _, line := range evidenceLines(e.Evidence) {
 		fmt.Fprintf(a.out, "%23s%s\n", "", escape(line))
 	}
+}
+
+// why is the reason of an entry. What a person wrote stands in quotes, for it may say anything.
+func why(e lockfile.LogEntry) string {
+	if e.Event == lockfile.EventBreak {
+		return fmt.Sprintf("%q", e.Reason)
+	}
+	return escape(e.Reason)
+}
+
+// fullName is a state as inspect --json names it: absolute, with its links resolved.
+func fullName(state string) string {
+	in, err := lockfile.Inspect(state, lockfile.Options{})
+	if err != nil || in.State == "" {
+		return state
+	}
+	return in.State
 }
 
 // realDir is the directory with its links resolved, as the library names it.

@@ -56,8 +56,9 @@ const rootLong = `probate gives a file one writer at a time, says who that write
 lock on only when its owner is provably gone.
 
 A lock belongs to a state path STATE. Its record is STATE.lock, beside it; the
-fence counter is STATE.fence, the log of takeovers STATE.recovery.log. STATE
-itself need not exist.
+fence counter is STATE.fence, the log of takeovers STATE.recovery.log. A takeover
+leaves a small STATE.recovered-…, which a later one removes. STATE itself need not
+exist.
 
 Results go to standard output, talk to standard error. With --json results are
 JSON objects, one a line, and so are errors, on standard error:
@@ -119,6 +120,11 @@ func (a *app) root() *cobra.Command {
 		&cobra.Command{
 			Use: "version", Short: "Print the version", Args: operands(),
 			RunE: a.verb(func(_ context.Context, _ []string) error {
+				if a.json {
+					return writeJSON(a.out, struct {
+						Version string `json:"version"`
+					}{strings.TrimPrefix(version(), "probate ")})
+				}
 				_, err := fmt.Fprintln(a.out, version())
 				return err
 			}),

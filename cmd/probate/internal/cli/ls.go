@@ -20,7 +20,8 @@ func (a *app) lsCommand() *cobra.Command {
 		Long: `ls walks the directory tree below DIR (default: the current one), and shows every
 lock with its verdict, sorted by name, folder by folder. It changes nothing. It
 exits with 0 when everything could be looked at, whatever the verdicts, else
-with 1.
+with 1. Files that only happen to be called ….lock are left out: no program of
+this kind wrote them, and no STATE.fence stands beside them.
 
 With --json every lock is one object as inspect prints it. What is found is
 printed as it is found: the columns are lined up by the first 1000 locks, or by

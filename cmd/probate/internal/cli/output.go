@@ -27,23 +27,23 @@ func (r *results) Write(p []byte) (int, error) {
 // options are those of the library that every verb has in common: what is worth telling, such as a
 // repaired fence, goes to standard error.
 func (a *app) options() lockfile.Options {
-	return lockfile.Options{Logger: slog.New(&talk{w: a.err})}
+	return lockfile.Options{Logger: slog.New(&talk{a})}
 }
 
-// talk is a slog.Handler that writes for people: the message and what belongs to it, on one line.
-type talk struct{ w io.Writer }
+// talk is a slog.Handler that says the message and what belongs to it, on one line.
+type talk struct{ a *app }
 
 func (t *talk) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 
 func (t *talk) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
-	b.WriteString("probate: " + escape(r.Message))
+	b.WriteString(r.Message)
 	r.Attrs(func(attr slog.Attr) bool {
-		fmt.Fprintf(&b, ", %s %s", attr.Key, escape(attr.Value.String()))
+		fmt.Fprintf(&b, ", %s %s", attr.Key, attr.Value)
 		return true
 	})
-	_, err := fmt.Fprintln(t.w, b.String())
-	return err
+	t.a.say("%s", b.String())
+	return nil
 }
 
 func (t *talk) WithAttrs([]slog.Attr) slog.Handler { return t }

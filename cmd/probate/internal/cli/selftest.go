@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,9 @@ func (a *app) selftest(ctx context.Context, parent string) error {
 	defer cancel()
 	dir, err := os.MkdirTemp(parent, "probate-selftest-")
 	if err != nil {
-		return err
+		return &lockfile.Error{Op: "selftest", Path: cmp.Or(parent, os.TempDir()),
+			Step: "make a directory to try in", Err: err,
+			Next: "name a directory that exists and may be written to: probate selftest DIR"}
 	}
 	t := &trial{ctx: ctx, dir: dir, state: dir + string(os.PathSeparator) + "state"}
 	failed := t.steps(func(s step) { a.printStep(s) })

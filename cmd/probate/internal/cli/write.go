@@ -106,7 +106,7 @@ func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *r
 			Bytes  int64       `json:"bytes"`
 			LockID string      `json:"lockID"`
 			Fence  fence.Token `json:"fence"`
-		}{state, n, w.ID(), w.Token()})
+		}{fullName(state), n, w.ID(), w.Token()})
 	}
 	return nil
 }
