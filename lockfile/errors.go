@@ -211,7 +211,7 @@ func advice(err error, path string) string {
 	if errors.Is(err, vfs.ErrInUse) {
 		return "see which program has it open, and end it or wait: " + shell.Raw.Openers(path)
 	}
-	if errors.Is(err, vfs.ErrNotRegular) {
+	if errors.Is(err, vfs.ErrNotRegular) || errors.Is(err, fence.ErrDamaged) { // beyond repair
 		return "look at what stands there, and move it away"
 	}
 	if errors.Is(err, fence.ErrTooLarge) {
