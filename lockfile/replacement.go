@@ -40,9 +40,9 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 		w.close()
 		return nil, p.failed(opWrite, step, name, err)
 	}
-	old, err := p.dir.Stat(p.base)
+	old, is, err := vfs.Found(p.dir, p.base)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case err == nil && !is:
 		old.UID, old.GID = -1, -1
 	case err != nil:
 		w.temp = ""
@@ -155,8 +155,7 @@ func (w *replacement) rename() error {
 // for reading while its maker has it open.
 func (w *replacement) closeFile() {
 	if w.file != nil {
-		_ = w.file.Unlock(vfs.NativeLock())
-		_ = w.file.Close()
+		_ = w.file.Close() // and with it the kernel lock, which says nothing about this name
 		w.file = nil
 	}
 }

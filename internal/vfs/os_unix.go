@@ -33,6 +33,8 @@ type osDir struct {
 	path     string
 	pathOnly bool // may be searched and written but not read
 	lazy     lazyPath
+	last     Info // of the last element of the path that it was opened for, if it was there then
+	there    bool
 	fd       descriptor
 }
 

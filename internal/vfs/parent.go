@@ -19,6 +19,17 @@ func OpenParent(files FS, path string) (dir Dir, base string, ok bool) {
 	return nil, "", false
 }
 
+// Found is Glance at the last element of the path by which OpenParent has just opened dir: it says
+// what was seen then.
+func Found(dir Dir, base string) (info Info, is bool, err error) {
+	if d, can := dir.(interface {
+		found(name string) (Info, bool, error)
+	}); can {
+		return d.found(base)
+	}
+	return Glance(dir, base)
+}
+
 // OpenSeen is dir.Open for reading, for who has just looked at name and saw a regular file: it may
 // do without looking again before it opens.
 func OpenSeen(dir Dir, name string) (File, error) {

@@ -41,8 +41,20 @@ func (osFS) openParent(path string) (Dir, string, bool) {
 		unix.Close(fd)
 		return nil, "", false
 	}
-	return &osDir{path: at, pathOnly: pathOnly, lazy: lazyPath{wanted: true, noLinks: real},
-		fd: descriptor{fd: fd}}, base, true
+	d := &osDir{path: at, pathOnly: pathOnly, lazy: lazyPath{wanted: true, noLinks: real},
+		fd: descriptor{fd: fd}}
+	if d.there = err == nil; d.there {
+		d.last.set(&st)
+	}
+	return d, base, true
+}
+
+// found is explained at Found.
+func (d *osDir) found(name string) (info Info, is bool, err error) {
+	if !d.lazy.wanted { // nothing was looked at when it was opened
+		return d.glance(name)
+	}
+	return d.last, d.there, nil
 }
 
 // lazyPath is the real path of a directory that may have been opened by another spelling.
