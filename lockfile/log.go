@@ -13,6 +13,7 @@ import (
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/vfs"
+	"github.com/probate-dev/probate/probe"
 )
 
 // Events of the recovery log.
@@ -126,15 +127,7 @@ func (p *place) eachLogged(fn func(e LogEntry, ok bool)) error {
 // eachLineOf calls fn for the lines in the last most bytes of a log, which need not exist. What
 // stands before them counts as one line that could not be read.
 func (p *place) eachLineOf(name string, most int64, fn func(e LogEntry, ok bool)) error {
-	f, err := p.dir.Open(name, vfs.Read)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	content, cut, err := readTail(f, most)
-	_ = f.Close()
+	content, cut, err := p.endOf(name, most)
 	if err != nil {
 		return err
 	}
@@ -149,6 +142,19 @@ func (p *place) eachLineOf(name string, most int64, fn func(e LogEntry, ok bool)
 	return nil
 }
 
+// endOf is readTail of a log, which need not exist.
+func (p *place) endOf(name string, most int64) (content []byte, cut bool, err error) {
+	f, err := p.dir.Open(name, vfs.Read)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	return readTail(f, most)
+}
+
 // readTail returns the last max bytes of a file, from a line's beginning on, and whether there is
 // more before them.
 func readTail(f vfs.File, max int64) (content []byte, cut bool, err error) {
@@ -160,42 +166,15 @@ func readTail(f vfs.File, max int64) (content []byte, cut bool, err error) {
 	if from < 0 {
 		from = 0
 	}
-	content, err = io.ReadAll(io.NewSectionReader(f, from, max))
-	if err != nil {
+	var all bytes.Buffer
+	all.Grow(int(info.Size-from) + bytes.MinRead) // one read, and one at the end
+	if _, err = all.ReadFrom(io.NewSectionReader(f, from, max)); err != nil {
 		return nil, false, err
 	}
-	if from > 0 {
+	if content = all.Bytes(); from > 0 {
 		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
 	return content, from > 0, nil
-}
-
-// lastLoggedFence returns the largest number near the end of the logs. Numbers only grow, so that
-// it is the largest of all unless somebody else wrote there.
-func (p *place) lastLoggedFence() (fence.Token, error) {
-	var largest fence.Token
-	for _, name := range []string{p.logName(), p.oldLogName()} {
-		err := p.eachLineOf(name, logTail, func(e LogEntry, ok bool) {
-			if ok {
-				largest = max(largest, e.Fence)
-			}
-		})
-		if err != nil || largest > 0 {
-			return largest, err
-		}
-	}
-	return largest, nil
-}
-
-// loggedFence returns the largest number in the logs.
-func (p *place) loggedFence() (fence.Token, error) {
-	var largest fence.Token
-	err := p.eachLogged(func(e LogEntry, ok bool) {
-		if ok {
-			largest = max(largest, e.Fence)
-		}
-	})
-	return largest, err
 }
 
 // appendLog writes an entry and flushes it, under the gate. A line that could not be written whole,
@@ -286,7 +265,7 @@ func tornEnd(f vfs.File, size int64) (bool, error) {
 func (p *place) newEntry(event string, s sighting, token fence.Token, reason, by string) LogEntry {
 	e := LogEntry{
 		At: p.in.Now().UTC().Truncate(time.Millisecond), Event: event, Reason: reason, Fence: token,
-		Host: known(p.sys.Host().Machine.Host), LockID: s.lockID, By: by,
+		Host: known(probe.Standing(p.sys).Host.Machine.Host), LockID: s.lockID, By: by,
 		Verdict: s.finding.Verdict, Evidence: s.finding.Evidence,
 	}
 	if s.record != nil {
@@ -301,7 +280,7 @@ func (p *place) newEntry(event string, s sighting, token fence.Token, reason, by
 // thisProcess names the process for the log.
 func (p *place) thisProcess() string {
 	name := programName()
-	who := fmt.Sprintf("process %d", p.sys.Self().PID)
+	who := fmt.Sprintf("process %d", probe.Standing(p.sys).Self.PID)
 	if name != "" {
 		who += " (" + labelled(name) + ")"
 	}

@@ -1,6 +1,6 @@
 #!/bin/bash
-# trace.sh [-n TIMES] OUT [DIR]: writes into the folder OUT what a tenure, an inspection, a commit and
-# a handoff consist of: NAME.trace is every system call with the time since the one before, NAME.count
+# trace.sh [-n TIMES] OUT [DIR]: writes into the folder OUT what a tenure, an inspection, a commit, a
+# handoff and a takeover consist of: NAME.trace is every system call with the time since the one before, NAME.count
 # how often each is made, and NAME.cpu, with NAME.top in text, where processor time goes. Lines that
 # write to descriptor -1 are marks: "begin tenure 5". The first time in a trace has what a process
 # does once. The files of the lock are in DIR (on another filesystem, say), or beside OUT.
@@ -35,6 +35,7 @@ traced inspection "$out/trace" inspection "$dir/state" "$times"
 holder_pid=$holder_PID
 exec {holder[1]}>&-
 wait "$holder_pid"
+traced takeover "$out/trace" succeed "$dir/state" "$(((times + 4) / 5))"
 # shellcheck disable=SC2016 # the inner shell expands these
 traced handoff sh -c '"$0" turns "$1" "$2" & "$0" turns "$1" "$2"; wait' \
 	"$out/trace" "$dir/state" "$times"
@@ -48,4 +49,4 @@ profiled() {
 profiled tenure 'AcquireRelease$/side=probate'
 profiled commit 'Commit/side=probate'
 profiled inspection 'Inspect'
-echo "in $out: tenure, inspection, commit and handoff as .trace and .count, profiles as .cpu and .top"
+echo "in $out: tenure, inspection, commit, handoff and takeover as .trace and .count, profiles as .cpu and .top"

@@ -2,7 +2,7 @@
 
 // Command trace does one thing again and again, for whoever looks at its system calls: trace.sh.
 //
-//	trace tenure|commit|inspection|turns|hold PATH TIMES
+//	trace tenure|commit|inspection|turns|hold|succeed PATH TIMES
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -20,7 +21,7 @@ import (
 
 func main() {
 	if len(os.Args) != 4 || errands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: trace tenure|commit|inspection|turns|hold PATH TIMES")
+		fmt.Fprintln(os.Stderr, "usage: trace tenure|commit|inspection|turns|hold|succeed PATH TIMES")
 		os.Exit(2)
 	}
 	times, err := strconv.Atoi(os.Args[3])
@@ -77,6 +78,41 @@ var errands = map[string]func(path string, times int) error{
 			mark("released")
 			time.Sleep(10 * time.Millisecond)
 			return err
+		})
+	},
+	// takes the lock over from processes that begin with "hold" and are killed when it waits
+	"succeed": func(path string, times int) error {
+		return repeat("takeover", times, func() error {
+			holder := exec.Command(os.Args[0], "hold", path, "1")
+			if _, err := holder.StdinPipe(); err != nil {
+				return err
+			}
+			out, err := holder.StdoutPipe()
+			if err != nil {
+				return err
+			}
+			if err := holder.Start(); err != nil {
+				return err
+			}
+			if _, err := out.Read(make([]byte, 8)); err != nil {
+				return err
+			}
+			killed := time.AfterFunc(100*time.Millisecond, func() {
+				mark("kill")
+				_ = holder.Process.Kill()
+			})
+			defer killed.Stop()
+			lock, err := lockfile.Acquire(context.Background(), path, lockfile.Options{})
+			if err != nil {
+				return err
+			}
+			mark("acquired")
+			if err := lock.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
+				return err
+			}
+			mark("committed")
+			_ = holder.Wait() // it was killed
+			return lock.Release()
 		})
 	},
 	"hold": func(path string, _ int) error { // until standard input ends
