@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -71,6 +72,7 @@ func BenchmarkTakeover(b *testing.B) {
 			if line := next.line(b); line != "waiting" {
 				b.Fatalf("the waiter said %q", line)
 			}
+			time.Sleep(50 * time.Millisecond) // until it sleeps: what it prepares is no takeover
 			began := monotonic()
 			if err := holder.cmd.Process.Kill(); err != nil {
 				b.Fatal(err)
