@@ -148,3 +148,34 @@ func TestWaiterAndNewcomer(t *testing.T) {
 	}
 	noLeftovers(t, state)
 }
+
+// Who gave a lock back last tries for it without a look, and sees all the same who has it by then,
+// whatever stands there. Nothing is left behind by the try.
+func TestAgain(t *testing.T) {
+	state := newState(t)
+	again := func() (*lockfile.Lock, error) { return lockfile.TryAcquire(state, lockfile.Options{}) }
+	for _, stands := range []string{"nothing", "a living owner", "somebody's folder", "nothing"} {
+		lock, err := again()
+		noError(t, err)
+		noError(t, lock.Release())
+		var free func()
+		switch stands {
+		case "nothing":
+			continue
+		case "a living owner":
+			owner := startActor(t, state)
+			tenureOf(t, owner.Ask("acquire"))
+			free = func() { owner.Ask("release") }
+		default:
+			noError(t, os.Mkdir(state+".lock", 0o700))
+			free = func() { noError(t, os.Remove(state+".lock")) }
+		}
+		_, err = again()
+		busy, ok := errors.AsType[*lockfile.BusyError](err)
+		if !ok || (busy.Verdict == identity.Alive) != (stands == "a living owner") {
+			t.Errorf("%s: %v", stands, err)
+		}
+		free()
+		noLeftovers(t, state)
+	}
+}
