@@ -153,7 +153,9 @@ func TestWaiterAndNewcomer(t *testing.T) {
 // whatever stands there. Nothing is left behind by the try.
 func TestAgain(t *testing.T) {
 	state := newState(t)
-	again := func() (*lockfile.Lock, error) { return lockfile.TryAcquire(state, lockfile.Options{}) }
+	again := func() (*lockfile.Lock, error) {
+		return lockfile.TryAcquire(state, lockfile.Options{})
+	}
 	for _, stands := range []string{"nothing", "a living owner", "somebody's folder", "nothing"} {
 		lock, err := again()
 		noError(t, err)
