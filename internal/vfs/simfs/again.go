@@ -2,6 +2,7 @@ package simfs
 
 import (
 	"io/fs"
+	"slices"
 
 	"github.com/probate-dev/probate/internal/vfs"
 )
@@ -84,7 +85,9 @@ func (f *file) again(op *Op) {
 		if f.desc != nil { // as much as there can be, of what may be a large buffer
 			size = min(size, len(f.desc.node.data))
 		}
-		_, _ = f.ReadAt(make([]byte, size), op.Off)
+		d := f.p.disk
+		d.read = slices.Grow(d.read[:0], size)[:size]
+		_, _ = f.ReadAt(d.read, op.Off)
 	case OpWrite:
 		_, _ = f.WriteAt(op.Data, op.Off)
 	case OpAppend:

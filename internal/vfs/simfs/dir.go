@@ -36,14 +36,13 @@ func (d *dir) path(name string) string { return d.at + "/" + name }
 
 // on runs an operation on one name.
 func (d *dir) on(verb string, op Op, fn func(op *Op) error) error {
-	at := d.path(op.Name)
 	err := element(op.Name)
 	if err == nil {
 		op.Dir, op.Closed = d.at, d.closed
 		err = d.p.do(op, d.open(fn))
 	}
 	if err != nil {
-		return &fs.PathError{Op: verb, Path: at, Err: err}
+		return &fs.PathError{Op: verb, Path: d.path(op.Name), Err: err}
 	}
 	return nil
 }
@@ -74,9 +73,10 @@ func (d *dir) op(kind Kind, private bool) Op {
 	return Op{Kind: kind, Name: d.at, Private: private, Args: Args{Dir: d.at, Closed: d.closed}}
 }
 
+// open refuses what was begun after the directory was closed, as a descriptor in use stays open.
 func (d *dir) open(fn func(op *Op) error) func(op *Op) error {
 	return func(op *Op) error {
-		if d.closed {
+		if op.Closed {
 			return os.ErrClosed
 		}
 		return fn(op)
@@ -178,9 +178,11 @@ func (d *dir) LinkUnnamed(unnamed vfs.File, name string) error {
 		op.Handle = f.desc.id
 	}
 	return d.on2("link", op, func(op *Op) error {
-		switch {
-		case f.desc == nil:
+		if f.desc == nil {
 			return os.ErrClosed
+		}
+		op.Inode = f.desc.node.num
+		switch {
 		case d.dir.names[name] != nil:
 			return syscall.EEXIST
 		case d.p.disk.opts.NoLink:
@@ -188,7 +190,6 @@ func (d *dir) LinkUnnamed(unnamed vfs.File, name string) error {
 		case f.desc.node.named && f.desc.node.links == 0:
 			return syscall.ENOENT // a file whose last name was removed cannot be named again
 		}
-		op.Inode = f.desc.node.num
 		return d.link(op, f.desc.node, name)
 	})
 }

@@ -59,6 +59,7 @@ type Op struct {
 	Seen    uint64 // of what the process learnt
 	Changed bool   // something that another process can see is different now
 	Inode   uint64 // of the file that it was about, 0 when there is none
+	Touched Touch  // where Options.Touches is set
 	Bytes   []byte // what was read
 	Said    bool   // what a question was answered
 	// Private is also set before: nobody else can notice the operation, nor does it depend on what
@@ -87,7 +88,10 @@ func (p *Process) doOn(op Op, desc *description, fn func(op *Op) error) error {
 		defer p.disk.mu.Unlock()
 		return fn(&op)
 	}
-	o := new(Op)
+	o := &p.disk.again
+	if p.settled == nil {
+		o = new(Op)
+	}
 	*o = op
 	if desc != nil {
 		o.Handle = desc.id
@@ -115,7 +119,11 @@ func (p *Process) doOn(op Op, desc *description, fn func(op *Op) error) error {
 		return err
 	}
 	p.disk.mu.Lock()
-	o.Err = fn(o)
+	if p.disk.opts.Touches {
+		p.touching(o, desc, fn)
+	} else {
+		o.Err = fn(o)
+	}
 	p.disk.mu.Unlock()
 	p.hooks.After(o)
 	return o.Err

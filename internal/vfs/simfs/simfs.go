@@ -33,6 +33,8 @@ type Options struct {
 	OpensSeen bool
 	// Uncut says that nobody calls Disk.Cut: what is on the platter is not kept.
 	Uncut bool
+	// Touches says that somebody wants to know Op.Touched.
+	Touches bool
 }
 
 // Disk is what all processes see. Its methods are safe for concurrent use.
@@ -45,6 +47,9 @@ type Disk struct {
 	device uint64
 	next   uint64 // inode numbers of files that no process made
 	procs  []*Process
+
+	again Op // that is made again: one at a time
+	read  []byte
 }
 
 type directory struct {
@@ -271,6 +276,19 @@ func (p *Process) Holders(handle uintptr) map[uint64]bool {
 	p.disk.mu.Lock()
 	defer p.disk.mu.Unlock()
 	return p.holders(handle)
+}
+
+// Descriptors is a number for what a process has open, and how.
+func (p *Process) Descriptors() (h uint64) {
+	for _, f := range p.open {
+		d := f.desc
+		h = Mix(Mix(Sum(h, f.path), d.id), d.node.num)
+		h = Mix(h, uint64(d.access)<<1)
+		if d.pathOnly {
+			h++
+		}
+	}
+	return h
 }
 
 // inode returns a new inode number. It tells who made it, so that what is made in another order is

@@ -34,7 +34,7 @@ func (p *Proc) Acquire(wait bool) bool {
 		}
 		return false
 	}
-	p.tell(acquiredAs(lock))
+	p.tell(p.acquiredAs(lock))
 	t := p.Tenure
 	t.lock = lock
 	p.w.note(p, "has the lock, number %d, file %s", t.token, fileName(t.record.inode))
@@ -71,7 +71,7 @@ func (p *Proc) Update() {
 	data := fmt.Appendf(nil, "%d by %s", base+1, p.name)
 	err := t.lock.WriteFile(state, data, 0o600)
 	p.w.note(p, "its write: %v", err)
-	p.tell(wrote{p.outcomeOf(err), text(err), false})
+	p.tell(wrote{p.outcomeOf(err), text(err), false, p.drawn})
 }
 
 // Release gives the lock up.
@@ -157,7 +157,7 @@ func (p *Proc) UpdateInherited() {
 	data := fmt.Appendf(nil, "%d by %s", base+1, p.name)
 	err = in.WriteFile(state, data, 0o600)
 	p.w.note(p, "its write: %v", err)
-	p.tell(wrote{p.outcomeOf(err), text(err), true})
+	p.tell(wrote{p.outcomeOf(err), text(err), true, p.drawn})
 }
 
 // read reads a file, "" when there is none.

@@ -8,7 +8,12 @@
 // of crashes. A state that was met before, with at least as many preemptions left, is not entered
 // again. What two states must agree in to be one: everything on the disk, everything that each
 // process has learnt so far (its code is a function of that), who runs, who waits, who is dead, and
-// what the checks remember.
+// what the checks remember. A process that was told that it has the lock, or that it has written,
+// has forgotten how it came so far (see Proc.forget).
+//
+// Preemptions are spared before steps that have nothing to do with what others can do then (see
+// reach.go), and kills where nobody can tell them from others (see matters). TestNothingIsLost
+// compares all of that with plain search.
 //
 // The code runs once for everything that a process can have learnt, in a schedule that is played
 // from its start, and what it does is put on a tape. Schedules are walked on copies of the world in

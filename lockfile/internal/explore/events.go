@@ -3,6 +3,7 @@ package explore
 import (
 	"errors"
 
+	"github.com/probate-dev/probate/internal/vfs/simfs"
 	"github.com/probate-dev/probate/lockfile"
 )
 
@@ -66,19 +67,37 @@ func (e tookOver) happen(p *Proc) { p.w.monitor.tookOver(p, e) }
 type acquired struct {
 	id    string
 	token uint64
-	over  bool // taken over
+	over  bool   // taken over
+	drawn uint64 // random numbers, of those after which all that follow are made
 	from  tookOver
 }
 
-func acquiredAs(lock *lockfile.Lock) acquired {
-	e := acquired{id: lock.ID(), token: uint64(lock.Token())}
+func (p *Proc) acquiredAs(lock *lockfile.Lock) acquired {
+	e := acquired{id: lock.ID(), token: uint64(lock.Token()), drawn: p.drawn}
 	if was := lock.Recovered(); was != nil {
 		e.over, e.from = true, tookOverFrom(was)
 	}
 	return e
 }
 
-func (e acquired) happen(p *Proc) { p.w.monitor.acquired(p, e) }
+func (e acquired) happen(p *Proc) {
+	p.w.monitor.acquired(p, e)
+	p.forget(simfs.Mix(simfs.Sum(4, e.id), e.token<<1|bit(e.over)), e.drawn)
+}
+
+// forget lets a process that has the lock forget how it came so far. What it does next is a
+// function of what it was told, of the descriptors that it has open, and of what its lock does
+// later; each play of the code is compared with that.
+func (p *Proc) forget(but, drawn uint64) {
+	if p.w.remembers || !p.single() {
+		return
+	}
+	h := simfs.Mix(but, drawn)
+	for _, th := range p.threads {
+		h = simfs.Mix(h, uint64(th.status)<<2|bit(th.fresh)<<1|bit(th.late))
+	}
+	p.history = simfs.Mix(h, p.files.Descriptors())
+}
 
 // outcome is what an operation of a tenure says of itself.
 type outcome int
@@ -121,6 +140,7 @@ type wrote struct {
 	outcome   outcome
 	err       string
 	inherited bool // the lock is that of another process
+	drawn     uint64
 }
 
 func (e wrote) happen(p *Proc) {
@@ -129,6 +149,9 @@ func (e wrote) happen(p *Proc) {
 		return // the process above has released
 	}
 	p.mortal = 0
+	if e.outcome == succeeded && !e.inherited {
+		p.forget(simfs.Sum(5, t.record.id), e.drawn)
+	}
 	switch e.outcome {
 	case succeeded:
 		if t.landed == p.landed {

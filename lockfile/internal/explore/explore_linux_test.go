@@ -25,11 +25,7 @@ func TestExplore(t *testing.T) {
 	for _, sc := range scenarios {
 		t.Run(sc.Name, func(t *testing.T) {
 			t.Parallel()
-			most := *preemptions
-			if sc.Most > 0 {
-				most = min(most, sc.Most)
-			}
-			for n := range most + 1 {
+			for n := range *preemptions + 1 {
 				b := Bounds{Preemptions: n, Crashes: -1, Runs: *runs, Time: *budget}
 				if raceEnabled || testing.Short() {
 					b.Runs = min(b.Runs, 200)

@@ -216,10 +216,13 @@ func (q *peer) log(fence uint64) {
 	line := fmt.Appendf(nil, `{"at":%q,"recoveredPid":1,"reason":"gone","fence":%d,"host":"h"}`+
 		"\n", "2026-01-02T03:04:05.000Z", fence)
 	name := path.Base(logs)
-	if f, err := q.dir.Open(name, vfs.Append); err == nil {
+	f, err := q.dir.Open(name, vfs.Append)
+	if err != nil { // opening it creates it: two steps here
+		_, _ = q.create(name, nil)
+		f, err = q.dir.Open(name, vfs.Append)
+	}
+	if err == nil {
 		_, _ = f.Append(line)
 		_ = f.Close()
-		return
 	}
-	_, _ = q.create(name, line)
 }

@@ -54,9 +54,7 @@ func plainly(sc *Scenario, b Bounds, r *Result, began time.Time) {
 		r.Steps = s.steps
 		if whole {
 			r.Whole++
-			if b.Ends != nil {
-				b.Ends[w.endsIn] = seed(sc, b, s.path[:s.depth])
-			}
+			b.ended(w.endsIn, w.endsAs, func() string { return seed(sc, b, s.path[:s.depth]) })
 		}
 		if w.monitor.broken != nil {
 			r.violated(sc, w.monitor.broken, seed(sc, b, s.path[:s.depth]))

@@ -50,7 +50,7 @@ func play(sc *Scenario, d driver, b Bounds, told *story, t *tape) (w *world, who
 	}
 	w.live = false
 	if whole = w.monitor.broken == nil && !w.pruned; whole {
-		w.endsIn = w.endState()
+		w.endsIn, w.endsAs = w.endState()
 		w.epilogue()
 	}
 	w.abort()
@@ -63,10 +63,10 @@ func play(sc *Scenario, d driver, b Bounds, told *story, t *tape) (w *world, who
 // begin returns the world in which a schedule begins.
 func begin(sc *Scenario, b Bounds, told *story) *world {
 	disk := sc.Disk
-	disk.Uncut = true
+	disk.Uncut, disk.Touches = true, true
 	w := newWorld(sc, simfs.New(disk, 0, home))
 	w.left, w.mayCrash, w.everywhere, w.story = b.Preemptions, b.crashes(sc), b.Plain, told
-	w.remembers = b.Ends != nil
+	w.remembers = b.Learnt != nil
 	w.disk.Put(state, []byte("0"), 0o600, 0)
 	w.staged = true
 	sc.Setup(&Cast{w})
@@ -82,16 +82,14 @@ func nobody(w *world) *thread {
 	return &thread{proc: &Proc{w: w, dead: true, script: &Script{}}, status: done}
 }
 
-// endState is the state in which a schedule ended.
-func (w *world) endState() uint64 {
-	end := simfs.Mix(w.disk.Hash(), w.monitor.hash())
+// endState is the state in which a schedule ended, and the same with what everybody has learnt.
+func (w *world) endState() (end, learnt uint64) {
+	end = simfs.Mix(w.disk.Hash(), w.monitor.hash())
 	for _, p := range w.procs { // who is still there to be asked for, killed, and seen to hold
 		end = simfs.Mix(end, bit(p.dead))
-		if w.remembers {
-			end = simfs.Mix(end, p.history)
-		}
+		learnt = simfs.Mix(learnt, p.history)
 	}
-	return end
+	return end, simfs.Mix(end, learnt)
 }
 
 func newWorld(sc *Scenario, disk *simfs.Disk) *world {
@@ -167,7 +165,7 @@ func (p *Proc) comeLast() bool {
 		w.monitor.fail("I4", "nobody can acquire any more without a person: %v", err)
 		return false
 	}
-	w.monitor.acquired(p, acquiredAs(lock))
+	w.monitor.acquired(p, p.acquiredAs(lock))
 	p.Tenure.lock = lock
 	p.Update()
 	p.Release()

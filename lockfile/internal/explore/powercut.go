@@ -201,7 +201,7 @@ func (p *power) recover(disk *simfs.Disk, kept promise) {
 		fail("I4", "after a power cut nobody can acquire without a person: %v", err)
 		return
 	}
-	m.acquired(q, acquiredAs(lock))
+	m.acquired(q, q.acquiredAs(lock))
 	t := q.Tenure
 	t.lock = lock
 	if t.token < kept.handed || lock.Recovered() != nil && t.token <= kept.handed {

@@ -45,6 +45,9 @@ func (p *Proc) After(op *simfs.Op) {
 	if op.Changed {
 		w.changed(p)
 	}
+	if w.still {
+		w.touchedBy(op)
+	}
 	// That it has come further, if nothing else: what cannot be noticed just now is learnt too.
 	learns := w.live && (op.Depends || !op.Private)
 	if learns {

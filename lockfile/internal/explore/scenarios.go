@@ -28,12 +28,12 @@ func Find(name string) *Scenario {
 // own are the scenarios in which everybody uses this package.
 func own() []*Scenario {
 	return []*Scenario{
-		{Name: "free", Crashes: 1, Setup: func(c *Cast) {
+		{Name: "free", Crashes: 1, Alike: true, Setup: func(c *Cast) {
 			warm(c)
 			c.Add(contender("A"))
 			c.Add(contender("B"))
 		}},
-		{Name: "cold", Crashes: 1, Setup: func(c *Cast) { // not even a fence
+		{Name: "cold", Crashes: 1, Alike: true, Setup: func(c *Cast) { // not even a fence
 			c.Add(contender("A"))
 			c.Add(contender("B"))
 		}},
@@ -56,19 +56,19 @@ func own() []*Scenario {
 				p.Tenancy(false)
 			}))
 		}},
-		{Name: "dead", Crashes: 1, Setup: func(c *Cast) {
+		{Name: "dead", Crashes: 1, Alike: true, Setup: func(c *Cast) {
 			warm(c)
 			dead(c)
 			c.Add(contender("A"))
 			c.Add(contender("B"))
 		}},
-		{Name: "dead-try", Crashes: 1, ReusePID: true, Setup: func(c *Cast) {
+		{Name: "dead-try", Crashes: 1, Alike: true, ReusePID: true, Setup: func(c *Cast) {
 			warm(c)
 			dead(c)
 			c.Add(once("A", func(p *Proc) { p.Tenancy(false) }))
 			c.Add(once("B", func(p *Proc) { p.Tenancy(false) }))
 		}},
-		{Name: "fresh-token", Crashes: 1, Unlogged: true, Setup: func(c *Cast) {
+		{Name: "fresh-token", Crashes: 1, Alike: true, Unlogged: true, Setup: func(c *Cast) {
 			warm(c)
 			dead(c)
 			c.Add(contender("A"))
@@ -79,7 +79,7 @@ func own() []*Scenario {
 			owner(c, (*Proc).Release)
 			c.Add(once("R", (*Proc).Recover))
 		}},
-		{Name: "recover-recover", Crashes: 1, Setup: func(c *Cast) {
+		{Name: "recover-recover", Crashes: 1, Alike: true, Setup: func(c *Cast) {
 			warm(c)
 			dead(c)
 			c.Add(once("R", (*Proc).Recover))
@@ -133,7 +133,7 @@ func own() []*Scenario {
 			c.Add(once("A", func(p *Proc) { p.Tenancy(false) }))
 			c.Add(once("R", (*Proc).Recover))
 		}},
-		{Name: "watched", Most: 1, Setup: func(c *Cast) { // the loss of a broken lock is noticed
+		{Name: "watched", Setup: func(c *Cast) { // the loss of a broken lock is noticed
 			warm(c)
 			owner(c, func(p *Proc) {
 				_ = p.Tenure.lock.Context()
@@ -239,7 +239,7 @@ func legacy() []*Scenario {
 // three are contenders in threes: too many schedules to walk all.
 func three() []*Scenario {
 	return []*Scenario{
-		{Name: "three-free", Crashes: 1, Setup: func(c *Cast) {
+		{Name: "three-free", Crashes: 1, Alike: true, Setup: func(c *Cast) {
 			warm(c)
 			c.Add(contender("A"))
 			c.Add(contender("B"))

@@ -16,10 +16,7 @@ type Scenario struct {
 	Disk  simfs.Options
 	Setup func(c *Cast)
 	// Crashes is how many processes may be killed.
-	Crashes int
-	// Most is how many preemptions are walked, 0: as many as is wanted. With two threads in one
-	// process that both work, a history does not yet say everything that decides how they go on.
-	Most     int
+	Crashes  int
 	ReusePID bool // a process that is started again gets the number of the one that died
 
 	// LegacyRecovers says that a record-v2 peer recovers: it may write what it should not.
@@ -27,6 +24,8 @@ type Scenario struct {
 	OpenersHidden  bool // who has a file open cannot be scanned
 	Unlogged       bool // numbers are handed out that are not logged (Options.FreshToken)
 	Ready          bool // waiters have their record ready, and publish it without looking
+	// Alike says that the processes that enter are alike: whichever begins, it is the same.
+	Alike bool
 	// NeedsPerson says that the last process may find a lock that nobody can judge.
 	NeedsPerson bool
 
@@ -54,9 +53,11 @@ type Bounds struct {
 	// Plain walks every schedule to its end, and kills at every point: to see that what is left out
 	// otherwise makes no difference.
 	Plain bool
-	// Ends collects the states in which schedules end, with all that their processes have learnt,
-	// and a seed for each. It keeps processes from forgetting what they knew when they end.
+	// Ends collects the states in which schedules end, and a seed for each.
 	Ends map[uint64]string
+	// Learnt does so too, where other states have differed by all that their processes have learnt.
+	// It keeps those from forgetting anything.
+	Learnt map[uint64]string
 }
 
 // Result is what a search has found out.
@@ -69,6 +70,7 @@ type Result struct {
 	Histories   int // after which threads of real code were seen to go on
 	States      int // different states at which somebody could be chosen
 	Steps       int // operations that were points of choice
+	Spared      int // preemptions that were left out, as those after the next step are the same
 	Complete    bool
 	Elapsed     time.Duration
 
@@ -83,8 +85,9 @@ func (r Result) String() string {
 		whole = "not complete"
 	}
 	return fmt.Sprintf("%-19s %d preemptions: %8d schedules (%d to the end), %8d states, "+
-		"%9d steps, %d plays of code, %d histories, %v, %s", r.Scenario, r.Preemptions, r.Runs,
-		r.Whole, r.States, r.Steps, r.Plays, r.Histories, r.Elapsed.Round(time.Millisecond), whole)
+		"%9d steps, %d preemptions spared, %d plays of code, %d histories, %v, %s", r.Scenario,
+		r.Preemptions, r.Runs, r.Whole, r.States, r.Steps, r.Spared, r.Plays, r.Histories,
+		r.Elapsed.Round(time.Millisecond), whole)
 }
 
 func (b Bounds) crashes(sc *Scenario) int {
@@ -92,6 +95,16 @@ func (b Bounds) crashes(sc *Scenario) int {
 		return b.Crashes
 	}
 	return sc.Crashes
+}
+
+// ended notes an end that somebody wants to know.
+func (b Bounds) ended(end, learnt uint64, seed func() string) {
+	if b.Ends != nil && b.Ends[end] == "" {
+		b.Ends[end] = seed()
+	}
+	if b.Learnt != nil && b.Learnt[learnt] == "" {
+		b.Learnt[learnt] = seed()
+	}
 }
 
 // reached reports whether bounds end a search that has walked so much.

@@ -5,45 +5,53 @@ import "github.com/probate-dev/probate/internal/vfs/simfs"
 // seen is the set of states that were entered, each with the most preemptions that were left.
 type seen struct {
 	slots []uint64 // hash with the lowest bits replaced by preemptions left + 1; 0 is empty
+	reach []uint32 // what can follow, in the place of each
 	n     int
 }
 
 const leftBits = 4
 
-// enter reports whether a state is to be entered with so many preemptions left.
-func (s *seen) enter(hash uint64, left int) bool {
-	if 2*(s.n+1) > len(s.slots) {
+const leftMask = 1<<leftBits - 1
+
+// enter reports whether a state is to be entered with so many preemptions left, and if not, what
+// can follow it, as leave was told.
+func (s *seen) enter(hash uint64, left int) (reach uint32, enter bool) {
+	if 4*(s.n+1) > 3*len(s.slots) {
 		s.grow()
 	}
-	const mask = 1<<leftBits - 1
-	for i := hash >> leftBits % uint64(len(s.slots)); ; i = (i + 1) % uint64(len(s.slots)) {
-		switch slot := s.slots[i]; {
-		case slot == 0:
-			s.slots[i] = hash&^mask | uint64(left+1)
-			s.n++
-			return true
-		case slot&^mask != hash&^mask:
-		case int(slot&mask) >= left+1:
-			return false
-		default:
-			s.slots[i] = hash&^mask | uint64(left+1)
-			return true
-		}
+	i := s.find(hash)
+	switch slot := s.slots[i]; {
+	case slot == 0:
+		s.n++
+	case int(slot&leftMask) >= left+1:
+		return s.reach[i], false
 	}
+	s.slots[i] = hash&^leftMask | uint64(left+1)
+	return 0, true
+}
+
+// leave notes what can follow a state that was entered.
+func (s *seen) leave(hash uint64, reach uint32) { s.reach[s.find(hash)] = reach }
+
+// find returns the place of a state, or the one where it belongs.
+func (s *seen) find(hash uint64) uint64 {
+	last := uint64(len(s.slots) - 1) // a power of two
+	i := hash >> leftBits & last
+	for s.slots[i] != 0 && s.slots[i]&^leftMask != hash&^leftMask {
+		i = (i + 1) & last
+	}
+	return i
 }
 
 func (s *seen) grow() {
-	old := s.slots
-	s.slots = make([]uint64, max(1<<12, 2*len(old)))
-	for _, slot := range old {
-		if slot == 0 {
-			continue
+	old := *s
+	size := max(1<<12, 2*len(old.slots))
+	s.slots, s.reach = make([]uint64, size), make([]uint32, size)
+	for i, slot := range old.slots {
+		if slot != 0 {
+			to := s.find(slot)
+			s.slots[to], s.reach[to] = slot, old.reach[i]
 		}
-		i := slot >> leftBits % uint64(len(s.slots))
-		for s.slots[i] != 0 {
-			i = (i + 1) % uint64(len(s.slots))
-		}
-		s.slots[i] = slot
 	}
 }
 

@@ -82,6 +82,7 @@ func (m *Monitor) copy(c *world) Monitor {
 // something else may happen. after tells what that is.
 func (w *world) goOn(th *thread, after func(key uint64) []step) {
 	w.at = th
+	w.touched = simfs.Touch{}
 	if th.fresh {
 		th.begins()
 	} else {
@@ -100,10 +101,13 @@ func (th *thread) make(s *step) {
 	case acts:
 		p.files.Again(s.op, false)
 	case asks:
+		p.w.touch(simfs.Touch{Reads: processes})
 		p.find(s.pid)
 	case scans:
+		p.w.touch(simfs.Touch{Reads: processes | simfs.EveryLock | simfs.EveryOpener})
 		p.scan(s.handle, func(*Proc, bool) {})
 	case waits:
+		p.w.touch(simfs.Touch{Reads: changes})
 		p.learn(th, 4, 0)
 	}
 }
@@ -118,6 +122,7 @@ func (th *thread) does(steps []step) bool {
 		case makes:
 			p.files.Again(s.op, true)
 		case tells:
+			p.w.touch(simfs.Touch{Writes: checks})
 			s.event.happen(p)
 		case spawns:
 			p.start(nil).late = s.late
@@ -135,6 +140,7 @@ func (th *thread) does(steps []step) bool {
 		case asks, scans:
 			th.next, th.asks = s, true
 		case waits:
+			p.w.touch(simfs.Touch{Reads: changes})
 			if p.w.idle > patience {
 				p.learn(th, 3, 0)
 				return false
@@ -144,7 +150,9 @@ func (th *thread) does(steps []step) bool {
 			th.next, th.asks, th.status = s, false, sleeping
 		case ends:
 			th.status = done
-			p.ended()
+			if p.ended(); p.dead {
+				p.w.touch(gone)
+			}
 		}
 	}
 	return true

@@ -3,6 +3,8 @@ package explore
 import (
 	"fmt"
 	"time"
+
+	"github.com/probate-dev/probate/internal/vfs/simfs"
 )
 
 // walk goes depth first through what can happen, with still worlds and a tape.
@@ -17,6 +19,9 @@ type walk struct {
 	path  []choice
 	sums  []uint64 // of the states at the choices
 	rooms [][]way
+
+	others  []reach // by choices
+	reaches reaches
 }
 
 func newWalk(sc *Scenario, b Bounds, r *Result, began time.Time) *walk {
@@ -27,44 +32,65 @@ func newWalk(sc *Scenario, b Bounds, r *Result, began time.Time) *walk {
 func (s *walk) whole() {
 	w := begin(s.sc, s.b, nil).copy()
 	w.live = true
-	s.r.Complete = !s.from(w, nobody(w))
+	over, _ := s.from(w, nobody(w))
+	s.r.Complete = !over
 	s.r.States, s.r.Plays, s.r.Histories = s.seen.n, s.tape.plays, len(s.tape.after)
 }
 
 // from walks all that can happen from a point of choice on, in a world that nobody needs
-// afterwards. true: that is all for this search.
-func (s *walk) from(w *world, current *thread) (over bool) {
+// afterwards. true: that is all for this search. Else others is what everybody else can touch until
+// a thread goes on; it stays so until the next call.
+func (s *walk) from(w *world, current *thread) (over bool, others reach) {
 	if w.monitor.broken != nil {
-		return s.violated(w)
+		return s.violated(w), nil
 	}
 	depth := len(s.path)
 	if depth == len(s.rooms) {
 		s.rooms = append(s.rooms, make([]way, 0, 8))
+		s.others = append(s.others, make(reach, 0, 8))
 	}
 	ways := w.ways(current, s.rooms[depth][:0])
-	s.rooms[depth] = ways
+	others = append(s.others[depth][:0], make(reach, len(w.procs))...)
+	s.rooms[depth], s.others[depth] = ways, others
 	if len(ways) == 0 {
-		return s.ended(w)
+		return s.ended(w), others
 	}
 	s.r.Steps++
-	sum := w.hash(current)
-	if !s.seen.enter(sum, w.left) {
+	sum, left := w.hash(current), w.left
+	if known, enter := s.seen.enter(sum, left); !enter {
 		s.r.Runs++
-		return s.b.reached(s.r, s.began)
+		return s.b.reached(s.r, s.began), s.reaches.all[known]
 	}
 	s.path, s.sums = append(s.path, choice{0, len(ways)}), append(s.sums, sum)
-	for i := range ways {
+	single, p := current.proc.single(), current.proc.place
+	alike := false // with or without another process here
+	for i, way := range ways {
+		if depth == 0 && i > 0 && s.sc.Alike && s.b.Ends == nil && s.b.Learnt == nil {
+			break
+		}
+		if alike && way.cost > 0 && way.thread.proc != current.proc {
+			s.r.Spared++
+			continue
+		}
 		s.path[depth].at = i
-		if s.take(w, current, ways[i], i == len(ways)-1) {
-			return true
+		over, touched, after := s.take(w, current, way, i == len(ways)-1)
+		if over {
+			return true, nil
+		}
+		others.add(way, touched, after)
+		if i == 0 && way.thread == current && single && !noticed(touched, after[p]) {
+			alike = true
+			others[p].Add(after[p])
 		}
 	}
 	s.path, s.sums = s.path[:depth], s.sums[:depth]
-	return false
+	s.seen.leave(sum, s.reaches.keep(others))
+	return false, others
 }
 
-// take walks on in one of the ways.
-func (s *walk) take(w *world, current *thread, way way, last bool) (over bool) {
+// take walks on in one of the ways, and returns what its first step touches too.
+func (s *walk) take(w *world, current *thread, way way, last bool) (over bool, touched simfs.Touch,
+	others reach) {
 	to := w
 	if !last {
 		to = w.copy()
@@ -74,7 +100,8 @@ func (s *walk) take(w *world, current *thread, way way, last bool) (over bool) {
 	}
 	if way.crash != nil {
 		to.crash(to.procs[way.crash.place], current)
-		return s.from(to, current)
+		over, others = s.from(to, current)
+		return over, gone, others
 	}
 	if current.proc.dead {
 		current.status = done
@@ -82,7 +109,9 @@ func (s *walk) take(w *world, current *thread, way way, last bool) (over bool) {
 	to.left -= way.cost
 	next := to.turn(to.threads[way.thread.place])
 	to.goOn(next, s.after)
-	return s.from(to, next)
+	touched = to.touched
+	over, others = s.from(to, next)
+	return over, touched, others
 }
 
 // after returns what a thread does after a history, and plays the schedule to find out if nobody
@@ -125,10 +154,8 @@ func (f *follow) choose(w *world, current *thread, ways []way) (int, bool) {
 func (s *walk) ended(w *world) (over bool) {
 	s.r.Runs++
 	s.r.Whole++
-	end := w.endState()
-	if s.b.Ends != nil {
-		s.b.Ends[end] = seed(s.sc, s.b, s.path)
-	}
+	end, learnt := w.endState()
+	s.b.ended(end, learnt, func() string { return seed(s.sc, s.b, s.path) })
 	if !s.ends[end] {
 		s.ends[end] = true
 		w.live, w.still = false, false

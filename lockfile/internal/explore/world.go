@@ -42,16 +42,18 @@ type world struct {
 	tape     *tape  // nil: nobody remembers
 
 	host     probe.Host
-	beforeOp func() // called before every file operation outside of schedules
-	staged   bool   // the scenario is being set up
-	live     bool   // schedules are taken; false during setup and the last checks
-	still    bool   // no code runs: what processes do is on the tape
+	beforeOp func()      // called before every file operation outside of schedules
+	staged   bool        // the scenario is being set up
+	live     bool        // schedules are taken; false during setup and the last checks
+	still    bool        // no code runs: what processes do is on the tape
+	touched  simfs.Touch // by the step that is made where no code runs
 	aborting bool
 	pruned   bool // it was met before how it goes on
 
 	everywhere bool   // processes are killed at every point
 	remembers  bool   // states in which processes ended differ by what those had learnt
 	endsIn     uint64 // state in which it ended
+	endsAs     uint64 // with what everybody has learnt
 	room       []way
 	left       int // preemptions
 	mayCrash   int // processes that may still be killed
