@@ -49,7 +49,7 @@ var ofExplorer = []Mutant{
 	},
 	{
 		Name: "replaced-files-not-touched",
-		Why:  "a name that comes to stand for another file does not count as a change of the first.",
+		Why:  "a name that stands for another file now does not count as a change of the first.",
 		Edits: []Edit{{"internal/vfs/simfs/touch.go",
 			"op.touches(files)", "op.touches(0 * files)"}},
 		Suite: Suite{Package: "internal/vfs/simfs", Run: "^TestTouchesTell$"},
