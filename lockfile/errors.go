@@ -224,6 +224,9 @@ func advice(err error, path string) string {
 	if isErrno(err, errManyFiles, errAllFiles) {
 		return shell.Raw.Files()
 	}
+	if errors.Is(err, vfs.ErrLinks) {
+		return "see where the link leads: " + shell.Raw.List(path)
+	}
 	if isErrno(err, errTooBig) {
 		return shell.Raw.FileSize()
 	}

@@ -34,14 +34,15 @@ func (osFS) Resolve(path string) (dir, base string, err error) {
 			return "", "", pathError("resolve", path, err)
 		}
 	}
-	return "", "", pathError("resolve", path, errLinks)
+	return "", "", pathError("resolve", path, ErrLinks)
 }
 
 // maxLinks is how many links in a row are followed, as many as Linux follows itself. Whoever
 // stopped earlier would give one file two locks.
 const maxLinks = 40
 
-var errLinks = errors.New("too many levels of symbolic links")
+// ErrLinks: a path leads through more links than that, or in a circle.
+var ErrLinks = errors.New("too many levels of symbolic links")
 
 // splitReal returns the real path of the directory of path, and the last element as it stands.
 func splitReal(path string) (dir, base string, err error) {

@@ -101,12 +101,16 @@ func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *r
 		return signals.or(err)
 	}
 	if a.json {
-		return writeJSON(a.out, struct {
+		err := writeJSON(a.out, struct {
 			State  string      `json:"state"`
 			Bytes  int64       `json:"bytes"`
 			LockID string      `json:"lockID"`
 			Fence  fence.Token `json:"fence"`
 		}{fullName(state), n, w.ID(), w.Token()})
+		if err != nil {
+			return fmt.Errorf("write to standard output: %w (%s has the new content)", err,
+				quote(state))
+		}
 	}
 	return nil
 }
