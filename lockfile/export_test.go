@@ -95,3 +95,11 @@ func WithFiles(opts Options, files vfs.FS) Options {
 	opts.files = files
 	return opts
 }
+
+// Watches reports whether a lock has looked for a loss that came before it was watched, so that
+// from now on it relies on what it is told.
+func Watches(l *Lock) bool {
+	l.loss.mu.Lock()
+	defer l.loss.mu.Unlock()
+	return l.loss.on && !l.loss.looking
+}

@@ -1,6 +1,7 @@
 package lockfile_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -201,6 +202,63 @@ func TestTornRecordIsReplaced(t *testing.T) {
 	}
 	if in.Verdict == identity.Gone || in.Owner == nil || in.Owner.PID != os.Getpid() {
 		t.Errorf("%v, owner %+v", in.Finding, in.Owner)
+	}
+}
+
+// A lock that cannot even be looked at stands in a listing, as an error.
+func TestListCannotLook(t *testing.T) {
+	state := newState(t)
+	lock := tryAcquire(t, state, lockfile.Options{})
+	f := &faults{fail: failing(map[string]syscall.Errno{"look-at state.lock": syscall.EIO})}
+	n := 0
+	for in, err := range lockfile.List(filepath.Dir(state),
+		lockfile.WithFiles(lockfile.Options{}, f.files())) {
+		n++
+		if !errors.Is(err, syscall.EIO) || in.State != state {
+			t.Errorf("%s: %v", in.State, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d answers", n)
+	}
+	noError(t, lock.Release())
+}
+
+// A peer that creates its record and writes it later is waited for: not knowing who holds the lock
+// may be due to that moment.
+func TestRecordIsBeingWritten(t *testing.T) {
+	state := newState(t)
+	lock := tryAcquire(t, state, lockfile.Options{})
+	theirs := theirs(t, state) // of the running test
+	noError(t, lock.Release())
+	open, err := os.Create(state + ".lock")
+	noError(t, err)
+	defer open.Close()
+	f, looks := &faults{}, 0
+	f.set(func(op faultfs.Op) faultfs.Action {
+		if op.Verb == "open" && op.Name == "state.lock" {
+			looks++
+		}
+		if looks < 6 { // a look at what is torn opens it more than once
+			return faultfs.Action{}
+		}
+		return faultfs.Action{Do: func() {
+			if _, err := open.WriteAt([]byte(theirs), 0); err != nil {
+				t.Error(err)
+			}
+		}}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var told lockfile.Inspection
+	opts := lockfile.Options{OnWaiting: func(in lockfile.Inspection) {
+		told = in
+		cancel()
+	}}
+	_, err = lockfile.Acquire(ctx, state, lockfile.WithFiles(opts, f.files()))
+	wantError(t, err, context.Canceled)
+	if told.Verdict != identity.Alive || told.Owner == nil || told.Owner.PID != os.Getpid() {
+		t.Errorf("waited for %v, owner %+v, and then: %v", told.Finding, told.Owner, err)
 	}
 }
 

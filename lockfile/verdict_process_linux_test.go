@@ -239,6 +239,20 @@ func TestVerdictUntrusted(t *testing.T) {
 	in := wantUnknown(t, realReader, state, identity.RecordUntrusted)
 	wantSays(t, in, "-rw--w----")
 	wantGone(t, lookHere(lockfile.Options{Mode: 0o660}), state, identity.NoSuchProcess)
+	// Who may write the fence takes part anyway; nobody else.
+	for mode, trusted := range map[os.FileMode]bool{0o660: true, 0o606: false} {
+		if err := os.Chmod(state+".fence", mode); err != nil {
+			t.Fatal(err)
+		}
+		if trusted {
+			wantGone(t, realReader, state, identity.NoSuchProcess)
+		} else {
+			wantUnknown(t, realReader, state, identity.RecordUntrusted)
+		}
+	}
+	if err := os.Chmod(state+".fence", 0o600); err != nil {
+		t.Fatal(err)
+	}
 	chmod(0o644)
 	wantGone(t, realReader, state, identity.NoSuchProcess)
 

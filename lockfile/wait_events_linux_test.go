@@ -224,6 +224,9 @@ func TestLossWakes(t *testing.T) {
 			lock, err := lockfile.TryAcquire(state, lockfile.Options{})
 			noError(t, err)
 			ctx := lock.Context()
+			for !lockfile.Watches(lock) {
+				runtime.Gosched()
+			}
 			noError(t, take(lock, state))
 			<-ctx.Done()
 			wantError(t, context.Cause(ctx), lockfile.ErrLost)

@@ -152,6 +152,12 @@ func viewer(p *probetest.Peer) {
 				pids = append(pids, opener.PID)
 			}
 			p.SendJSON(found{pids, fmt.Sprint(o.Incomplete)})
+		case "filesystem":
+			f, err := os.Open(words[1])
+			p.Check(err)
+			fs := system.Filesystem(f.Fd())
+			f.Close()
+			p.SendJSON([]string{fs.Type.Value, fs.ID.Value, fmt.Sprint(fs.Local)})
 		case "selfcheck":
 			p.SendJSON(fmt.Sprint(probe.SelfCheck(system)))
 		case "thread":

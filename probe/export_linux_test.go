@@ -112,6 +112,22 @@ func AsCopy(s System) {
 	l.boot.Value = "of another kernel"
 }
 
+// AsFork makes s believe that it is in a fork of the process that it remembers: what the kernel
+// clears there is cleared, and all else is as the parent had it. False where nothing is cleared.
+func AsFork(s System) bool {
+	l := s.(*linuxSystem)
+	l.standing()
+	if l.own.page == nil {
+		return false
+	}
+	l.own.page[0] = 0
+	l.own.ticks.Value++
+	l.own.start = ""
+	l.spaces.PID.Value++
+	l.last = nil
+	return true
+}
+
 // KnowsProc reports whether s looks at processes through a mount that it found out about before.
 func KnowsProc(s System) bool {
 	key := s.(*linuxSystem).oursOn.Load()

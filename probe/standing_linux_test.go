@@ -136,6 +136,23 @@ func TestForkDoesNotBelieve(t *testing.T) {
 	}
 }
 
+// A fork has the descriptor of its parent too, so that only the cleared page tells them apart.
+func TestForkBeginsAnew(t *testing.T) {
+	s := probe.NewUncached()
+	want := probe.NewUncached()
+	wantHost, wantSelf := want.Host(), want.Self()
+	if !probe.AsFork(s) {
+		t.Skip("no pages that are cleared in a fork here")
+	}
+	host, p := standing(s)
+	if p.Start != wantSelf.Start || host.Namespaces.PID != wantHost.Namespaces.PID {
+		t.Errorf("a fork says what its parent remembered: %v %v", p.Start, host.Namespaces.PID)
+	}
+	if same := probe.Same(s, &wantSelf); !same.Known || !same.Value {
+		t.Errorf("it is not known again: %v", same)
+	}
+}
+
 // Somebody may close descriptors that are not theirs, or put another file behind the number.
 func TestOwnPIDFDIsTakenAway(t *testing.T) {
 	if !hasPIDFD(t) {

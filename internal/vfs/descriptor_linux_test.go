@@ -1,0 +1,159 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A child that is started while a lock is held must not keep it: every descriptor ends at exec.
+func TestDescriptorsEndAtExec(t *testing.T) {
+	path := t.TempDir()
+	dir, err := OS().OpenDir(path)
+	must{t}.ok(err)
+	parent, _, ok := OpenParent(OS(), filepath.Join(path, "a"))
+	if !ok {
+		t.Fatal("the directory cannot be opened in one step")
+	}
+	created, err := dir.Create("a", 0o600)
+	must{t}.ok(err)
+	opened, err := dir.Open("a", ReadWrite)
+	must{t}.ok(err)
+	appended, err := dir.Open("a", Append)
+	must{t}.ok(err)
+	seen, err := OpenSeen(dir, "a")
+	must{t}.ok(err)
+	pinned, err := dir.Pin("a")
+	must{t}.ok(err)
+	all := map[string]interface {
+		Handle() uintptr
+		Close() error
+	}{"directory": dir, "parent": parent, "created": created, "opened": opened,
+		"appended": appended, "seen": seen, "pinned": pinned}
+	unnamed, err := dir.CreateUnnamed(0o600)
+	if err == nil {
+		all["unnamed"] = unnamed
+	} else {
+		must{t}.is(err, errors.ErrUnsupported)
+	}
+	Park(dir, created)
+	for what, f := range all { // the directory is opened again here
+		flags, err := unix.FcntlInt(f.Handle(), unix.F_GETFD, 0)
+		must{t}.ok(err)
+		if flags&unix.FD_CLOEXEC == 0 {
+			t.Errorf("%s: children inherit the descriptor", what)
+		}
+	}
+	for _, f := range all {
+		must{t}.ok(f.Close())
+	}
+}
+
+func init() {
+	// It asks for leases of a file that it opens all the time beside that.
+	children["lease"] = func(args []string) error {
+		dir, err := OS().OpenDir(filepath.Dir(args[0]))
+		if err != nil {
+			return err
+		}
+		f, err := dir.Open(filepath.Base(args[0]), Read)
+		if err != nil {
+			return err
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for range 20000 {
+				fd, err := unix.Open(args[0], unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+				if err == nil {
+					unix.Close(fd)
+				}
+			}
+		}()
+		for {
+			select {
+			case <-ended:
+				lease, err := unix.FcntlInt(f.Handle(), unix.F_GETLEASE, 0)
+				if err == nil && lease != unix.F_UNLCK {
+					err = fmt.Errorf("the lease %d is kept", lease)
+				}
+				return err
+			default:
+			}
+			if _, err := f.Alone(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+				return err
+			}
+		}
+	}
+}
+
+// Whoever opens a file in the moment of its lease makes the kernel send a signal: one that ends
+// nobody.
+func TestLeaseHarmsNobody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	must{t}.ok(os.WriteFile(path, nil, 0o600))
+	begin(t, command(t, "lease", path)).expect("done")
+}
+
+// What was a regular file when it was looked at may be anything when it is opened.
+func TestSeenIsSomethingElse(t *testing.T) {
+	dir := openTemp(t, "")
+	path := dir.Path()
+	must{t}.ok(put(t, dir, "victim", "x").Close())
+	must{t}.ok(os.Symlink("victim", filepath.Join(path, "link")))
+	must{t}.ok(os.Mkdir(filepath.Join(path, "folder"), 0o700))
+	must{t}.ok(unix.Mkfifo(filepath.Join(path, "fifo"), 0o600))
+	for _, name := range []string{"link", "folder", "fifo"} {
+		if f, err := OpenSeen(dir, name); err == nil {
+			f.Close()
+			t.Errorf("%s was opened", name)
+		} else {
+			must{t}.is(err, ErrNotRegular)
+		}
+	}
+}
+
+// A parked directory is found again by its path, or by a file in it where it has moved; never
+// another one that stands at its path by now.
+func TestParkedDirectory(t *testing.T) {
+	root := t.TempDir()
+	at, moved := filepath.Join(root, "at"), filepath.Join(root, "moved")
+	must{t}.ok(os.Mkdir(at, 0o700))
+	dir, err := OS().OpenDir(at)
+	must{t}.ok(err)
+	defer dir.Close()
+	self, err := dir.Self()
+	must{t}.ok(err)
+	file, err := dir.Create("mine", 0o600)
+	must{t}.ok(err)
+	is := func(when string) {
+		t.Helper()
+		Park(dir, file)
+		if now, err := dir.Self(); err != nil || !now.SameFile(self) {
+			t.Errorf("%s: another directory, %v", when, err)
+		}
+		if _, err := dir.Stat("mine"); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	is("at its place")
+	must{t}.ok(os.Rename(at, moved))
+	is("moved")
+	must{t}.ok(os.Mkdir(at, 0o700))
+	is("moved, and another one at its place")
+	Park(dir, file)
+	must{t}.ok(os.Remove(filepath.Join(moved, "mine")))
+	must{t}.ok(file.Close())
+	if _, err := dir.Stat("mine"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("not to be found: %v", err)
+	}
+	if f, err := dir.Create("late", 0o600); err == nil {
+		f.Close()
+		t.Error("a file was made in another directory")
+	}
+}
