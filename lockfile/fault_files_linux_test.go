@@ -224,6 +224,20 @@ func TestListCannotLook(t *testing.T) {
 	noError(t, lock.Release())
 }
 
+// Where the kernel lock of a record cannot be had nobody gets the lock, although its fence is there:
+// it would be one that no commit can be made under.
+func TestNoKernelLockOnTheRecord(t *testing.T) {
+	state := newState(t)
+	noError(t, tryAcquire(t, state, lockfile.Options{}).Release())
+	f := &faults{fail: failing(map[string]syscall.Errno{"lock": syscall.ENOLCK})}
+	lock, err := lockfile.TryAcquire(state, lockfile.WithFiles(lockfile.Options{}, f.files()))
+	wantError(t, err, lockfile.ErrNoKernelLock)
+	if lock != nil {
+		t.Error("a lock, and an error")
+	}
+	noLeftovers(t, state)
+}
+
 // A peer that creates its record and writes it later is waited for: not knowing who holds the lock
 // may be due to that moment.
 func TestRecordIsBeingWritten(t *testing.T) {

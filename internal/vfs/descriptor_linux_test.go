@@ -2,7 +2,6 @@ package vfs
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,52 +51,6 @@ func TestDescriptorsEndAtExec(t *testing.T) {
 	for _, f := range all {
 		must{t}.ok(f.Close())
 	}
-}
-
-func init() {
-	// It asks for leases of a file that it opens all the time beside that.
-	children["lease"] = func(args []string) error {
-		dir, err := OS().OpenDir(filepath.Dir(args[0]))
-		if err != nil {
-			return err
-		}
-		f, err := dir.Open(filepath.Base(args[0]), Read)
-		if err != nil {
-			return err
-		}
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for range 20000 {
-				fd, err := unix.Open(args[0], unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-				if err == nil {
-					unix.Close(fd)
-				}
-			}
-		}()
-		for {
-			select {
-			case <-ended:
-				lease, err := unix.FcntlInt(f.Handle(), unix.F_GETLEASE, 0)
-				if err == nil && lease != unix.F_UNLCK {
-					err = fmt.Errorf("the lease %d is kept", lease)
-				}
-				return err
-			default:
-			}
-			if _, err := f.Alone(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-				return err
-			}
-		}
-	}
-}
-
-// Whoever opens a file in the moment of its lease makes the kernel send a signal: one that ends
-// nobody.
-func TestLeaseHarmsNobody(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
-	must{t}.ok(os.WriteFile(path, nil, 0o600))
-	begin(t, command(t, "lease", path)).expect("done")
 }
 
 // What was a regular file when it was looked at may be anything when it is opened.
