@@ -198,8 +198,8 @@ func TestListCannotLook(t *testing.T) {
 	noError(t, lock.Release())
 }
 
-// Where the kernel lock of a record cannot be had nobody gets the lock, although its fence is there:
-// it would be one that no commit can be made under.
+// Where the kernel lock of a record cannot be had nobody gets the lock, although its fence is
+// there: no commit could be made under it.
 func TestNoKernelLockOnTheRecord(t *testing.T) {
 	state := newState(t)
 	noError(t, tryAcquire(t, state, lockfile.Options{}).Release())
