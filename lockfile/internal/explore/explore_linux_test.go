@@ -7,7 +7,7 @@ import (
 
 var (
 	preemptions = flag.Int("explore.preemptions", 1,
-		"walk all schedules of every scenario with so many preemptions")
+		"walk all schedules of every scenario with so many preemptions; -1: any number")
 	runs = flag.Int("explore.runs", 1000,
 		"at most so many schedules of each scenario; 0: all")
 	budget   = flag.Duration("explore.budget", 0, "at most so long for each scenario; 0: as it takes")
@@ -25,7 +25,7 @@ func TestExplore(t *testing.T) {
 	for _, sc := range scenarios {
 		t.Run(sc.Name, func(t *testing.T) {
 			t.Parallel()
-			for n := range *preemptions + 1 {
+			for _, n := range numbers(*preemptions) {
 				b := Bounds{Preemptions: n, Crashes: -1, Runs: *runs, Time: *budget}
 				if raceEnabled || testing.Short() {
 					b.Runs = min(b.Runs, 200)
@@ -38,6 +38,17 @@ func TestExplore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// numbers are the preemptions to walk with, up to most. -1 is any number.
+func numbers(most int) (n []int) {
+	if most < 0 {
+		return []int{0, 1, -1}
+	}
+	for i := range most + 1 {
+		n = append(n, i)
+	}
+	return n
 }
 
 // TestReplay plays the schedule of a seed that a failure has named.

@@ -110,12 +110,19 @@ func (w *world) decide(current *thread) (*thread, bool) {
 			return nil, false
 		}
 		if ways[i].crash == nil {
-			w.left -= ways[i].cost
+			w.pay(ways[i].cost)
 			return w.turn(ways[i].thread), true
 		}
 		w.crash(ways[i].crash, current)
 	}
 	return nil, false
+}
+
+// pay takes preemptions off those that are left, unless there is no end of them.
+func (w *world) pay(preemptions int) {
+	if w.left >= 0 {
+		w.left -= preemptions
+	}
 }
 
 // turn lets a thread have its turn.
@@ -136,7 +143,7 @@ func (w *world) ways(current *thread, ways []way) []way {
 		}
 		for _, th := range w.threads {
 			goesOn := th == current && th.status == ready // is in the list
-			if !goesOn && cost <= w.left && enabled(th) {
+			if !goesOn && (cost <= w.left || w.left < 0) && enabled(th) {
 				ways = append(ways, way{thread: th, cost: cost})
 			}
 		}

@@ -46,7 +46,7 @@ type Script struct {
 
 // Bounds end a search.
 type Bounds struct {
-	Preemptions int
+	Preemptions int // -1: any number
 	Crashes     int // -1: those of the scenario
 	Runs        int // 0: no bound
 	Time        time.Duration
@@ -84,9 +84,13 @@ func (r Result) String() string {
 	if !r.Complete {
 		whole = "not complete"
 	}
-	return fmt.Sprintf("%-19s %d preemptions: %8d schedules (%d to the end), %8d states, "+
+	preemptions := strconv.Itoa(r.Preemptions)
+	if r.Preemptions < 0 {
+		preemptions = "any"
+	}
+	return fmt.Sprintf("%-19s %s preemptions: %8d schedules (%d to the end), %8d states, "+
 		"%9d steps, %d preemptions spared, %d plays of code, %d histories, %v, %s", r.Scenario,
-		r.Preemptions, r.Runs, r.Whole, r.States, r.Steps, r.Spared, r.Plays, r.Histories,
+		preemptions, r.Runs, r.Whole, r.States, r.Steps, r.Spared, r.Plays, r.Histories,
 		r.Elapsed.Round(time.Millisecond), whole)
 }
 

@@ -106,7 +106,7 @@ func (s *walk) take(w *world, current *thread, way way, last bool) (over bool, t
 	if current.proc.dead {
 		current.status = done
 	}
-	to.left -= way.cost
+	to.pay(way.cost)
 	next := to.turn(to.threads[way.thread.place])
 	to.goOn(next, s.after)
 	touched = to.touched
