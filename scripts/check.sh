@@ -111,7 +111,7 @@ step_explore() {
 	grep -E 'schedules|moments|cut [0-9]' "$scratch/explored"
 }
 
-# All of the protocol and of verdicts; of walks and stores some every day, and all at night.
+# All of the protocol and of verdicts; of the others some every day, and all at night.
 step_mutants() { go test -count=1 -timeout 30m ./scripts/mutants -mutants -one-in 5; }
 
 # Once each, so that they cannot rot: nothing is said about time.

@@ -15,7 +15,7 @@ var build = flag.Bool("mutants", false,
 	"build and run every mutant, instead of only looking whether its text still stands in the source")
 
 var oneIn = flag.Int("one-in", 1,
-	"of the mutants that take longest, those of walks and stores, run one in so many, by the day")
+	"of those mutants that are not of the protocol or of verdicts run one in so many, by the day")
 
 func runner(t *testing.T) Runner {
 	root, err := filepath.Abs("../..")
@@ -29,14 +29,14 @@ func runner(t *testing.T) Runner {
 }
 
 func all() []Mutant {
-	return slices.Concat(ofProtocol, ofExplorer, ofVerdicts, ofProcesses, ofOperations)
+	return slices.Concat(ofProtocol, ofExplorer, ofVerdicts, ofProcesses, ofOperations, ofFiles)
 }
 
 // chosen leaves out some of the slow ones, others every day.
 func chosen(t *testing.T) []Mutant {
 	day := time.Now().YearDay()
 	list := slices.Concat(ofProtocol, ofVerdicts, ofExplorer)
-	for i, m := range slices.Concat(ofProcesses, ofOperations) {
+	for i, m := range slices.Concat(ofProcesses, ofOperations, ofFiles) {
 		if (i+day)%max(*oneIn, 1) == 0 {
 			list = append(list, m)
 		}
