@@ -78,8 +78,8 @@ func TestRecordIsBeingWritten(t *testing.T) {
 	}
 }
 
-// A record that goes away while it is looked at, or gives way to a living owner's, is not judged any
-// more: that its kernel lock is free by then says nothing.
+// A record that goes away while it is looked at, or gives way to a living owner's, is not judged
+// any more: that its kernel lock is free by then says nothing.
 func TestRecordGoesWhileLookedAt(t *testing.T) {
 	for want, instead := range map[identity.Verdict]func(state, theirs string) error{
 		identity.Free: func(state, _ string) error { return os.Remove(state + ".lock") },

@@ -72,6 +72,25 @@ var ofFiles = []Mutant{
 		Story: "the record names inode",
 	},
 	{
+		Name: "given-back-over-somebody",
+		Why: "a record that was taken by mistake is given back over that of a peer which has " +
+			"taken the lock meanwhile.",
+		Edits: []Edit{{"lockfile/takeover.go",
+			"if err := p.moveNoReplace(from, to); err != nil {",
+			"if err := p.dir.Rename(from, to); err != nil {"}},
+		Suite: lockTest("TestPeersBetweenTheStepsOfATakeover"),
+		Story: "1 of 2 records are left",
+	},
+	{
+		Name: "no-look-at-what-comes-back",
+		Why:  "what comes back from an undone exchange is removed, whosever it is.",
+		Edits: []Edit{{"lockfile/takeover.go",
+			"	if err == nil && info.SameFile(d.info) {\n		// the draft",
+			"	if err == nil && info.Inode != 0 {\n		// the draft"}},
+		Suite: lockTest("TestPeersBetweenTheStepsOfATakeover"),
+		Story: "1 of 2 records are left",
+	},
+	{
 		Name: "folder-that-cannot-be-read-is-empty",
 		Why:  "a listing that says that there is nothing, of a folder that could not be read.",
 		Edits: []Edit{{"lockfile/listing.go", "	if err == io.EOF {\n		err = nil\n",
@@ -132,7 +151,7 @@ var ofFiles = []Mutant{
 				"		if err == nil {\n			err = lock.WriteFile(f.deleted(key),\n" +
 				"				encodeDeleted(min(expected+1, MaxVersion)), f.opts.Mode)\n"}},
 		Suite: Suite{Package: "store/docs", Run: "^TestFolderKilledDeletions$"},
-		Story: "created again as 1",
+		Story: "created again as version 1",
 	},
 	{
 		Name: "overtaken-deletion",
