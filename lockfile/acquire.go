@@ -47,7 +47,6 @@ func acquire(ctx context.Context, path string, opts *Options, wait bool) (*Lock,
 	if err != nil {
 		return nil, err
 	}
-	p.asked = path
 	lock, err := p.acquire(ctx, wait)
 	if err != nil {
 		p.close()
@@ -61,7 +60,7 @@ func (p *place) acquire(ctx context.Context, wait bool) (acquired *Lock, failed 
 	unknown, races, told := 0, 0, ""
 	w := waiting{p: p, pause: pause{in: p.in, most: longestPause}}
 	defer func() { w.end(acquired != nil) }()
-	for unseen := p.in.gaveBack(p.asked); ; unseen = false {
+	for unseen := p.in.gaveBack(p.asked) != nil; ; unseen = false {
 		s, err := sighting{finding: nobody}, error(nil)
 		if !unseen { // else to publish says whether it is free
 			s, err = p.look()

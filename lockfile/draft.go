@@ -27,10 +27,10 @@ type draft struct {
 	token   fence.Token
 	lease   [leaseSize]byte
 	content []byte
-	created int            // where the time is in it
-	self    *probe.Process // who made it
-	at      time.Time      // when content was written
-	since   time.Time      // the time in content
+	created int          // where the time is in it
+	stand   *probe.Stand // of who made it
+	at      time.Time    // when content was written
+	since   time.Time    // the time in content
 
 	tenure Lock             // what becomes of it
 	room   [recordSize]byte // for content
@@ -112,7 +112,8 @@ func (d *draft) write() (step string, err error) {
 func (d *draft) encode() (err error) {
 	p := d.place
 	at := probe.Standing(p.sys)
-	d.self = &at.Self
+	d.stand = at
+	p.makeSure(d.info.Mount, at)
 	d.content, d.created, err = p.in.record(&p.opts, at, &p.fs, d.kind,
 		&fresh{d.lease, d.token, d.since, p.fileID(&d.info)}, d.room[:0])
 	return err

@@ -110,7 +110,7 @@ func (l *Lock) mayCommit() error {
 		)
 	}
 	// A restored copy of this process has its memory and its number, but started anew.
-	if same := probe.Same(l.p.sys, l.d.self); same.Known && !same.Value {
+	if same := probe.Same(l.p.sys, &l.d.stand.Self); same.Known && !same.Value {
 		return l.refuse(fmt.Errorf("%w: another process acquired it, of which this is a copy",
 			ErrNotHolder))
 	}
@@ -234,7 +234,7 @@ func (l *Lock) releaseUnder(gate fence.Gate) error {
 		l.removeCopy()
 	}
 	if ours && lost == nil {
-		l.p.in.gives(l.p.asked)
+		l.p.in.gives(l.p.asked, l.d)
 	}
 	l.end(ours)
 	if lost != nil {

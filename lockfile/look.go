@@ -77,6 +77,7 @@ func (p *place) look() (sighting, error) {
 // reads it and tests the kernel lock. errReplaced says that the name stands for another file by
 // now.
 func (p *place) read() (sighting, error) {
+	p.makeSure(0, nil)
 	name := p.lockName()
 	var s sighting
 	info, is, err := vfs.Glance(p.dir, name)

@@ -44,6 +44,7 @@ type place struct {
 	lock    string // name of the record
 	fence   string // name of the counter
 	fs      probe.Filesystem
+	guess   *givenBack               // nil: fs was asked for; else it is what it was then
 	counter *fence.Counter           // nil in a place that is only written to
 	room    fence.Counter            // for counter
 	reading fence.Reading            // the last one of an acquire
@@ -65,7 +66,27 @@ func openPlace(op, path string, opts *Options) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
+	if op == opAcquire {
+		p.asked = path
+		last := p.in.gaveBack(path)
+		if last != nil && last.mount != 0 && p.opts.System == nil {
+			p.guess = last
+			return p.on(last.fs), nil
+		}
+	}
 	return p.withLock(), nil
+}
+
+// makeSure asks which filesystem the place is on if that was only guessed, unless it is known by
+// the number of its mount, of which this very process has found it out: a mount shows the same
+// filesystem as long as it exists.
+func (p *place) makeSure(mount uint64, at *probe.Stand) {
+	if g := p.guess; g != nil {
+		p.guess = nil
+		if mount != g.mount || at != g.at {
+			p.fs = p.sys.Filesystem(p.dir.Handle())
+		}
+	}
 }
 
 // openTarget is openPlace for who wants the file alone: without a counter, and without a question

@@ -25,9 +25,9 @@ type process struct {
 	host  atomic.Pointer[hostHash]
 
 	template atomic.Pointer[template] // of its last record
-	// path of the lock that was given back last: the next acquire of it does not look first. nil
-	// when somebody else turned out to have it
-	given atomic.Pointer[string]
+	// the lock that was given back last: the next acquire of it does not look first. nil when
+	// somebody else turned out to have it
+	given atomic.Pointer[givenBack]
 
 	// which fences were compared with their logs, by the identity of the file
 	fencesRead struct {
@@ -107,18 +107,32 @@ func (in *process) isOwner(owner string) bool {
 	return made != nil && *made == owner
 }
 
-// gaveBack reports whether the lock of a path is the one that was given back last, so that it is
-// worth a try to publish a record without having looked whether there is one.
-func (in *process) gaveBack(path string) bool {
-	last := in.given.Load()
-	return last != nil && *last == path
+// givenBack is what is remembered of a lock.
+type givenBack struct {
+	path  string       // as an acquire was given it
+	mount uint64       // see vfs.Info
+	at    *probe.Stand // who remembers it
+	fs    probe.Filesystem
 }
 
-// gives notes the path of a lock that is given back.
-func (in *process) gives(path string) {
-	if !in.gaveBack(path) {
-		last := path
-		in.given.Store(&last)
+// gaveBack returns what is known of the lock of a path if it is the one that was given back last:
+// then it is worth a try to publish a record without having looked whether there is one.
+func (in *process) gaveBack(path string) *givenBack {
+	if last := in.given.Load(); last != nil && last.path == path {
+		return last
+	}
+	return nil
+}
+
+// gives notes a lock that is given back.
+func (in *process) gives(path string, d *draft) {
+	last, fs := in.gaveBack(path), &d.place.fs
+	if last == nil || last.mount != d.info.Mount || last.at != d.stand {
+		next := &givenBack{path: path, at: d.stand}
+		if fs.Type.Known && fs.ID.Known { // else it is asked for again
+			next.mount, next.fs = d.info.Mount, *fs
+		}
+		in.given.Store(next)
 	}
 }
 

@@ -68,6 +68,15 @@ func linkFD(fd, dir int, name string) error {
 	return called(errno)
 }
 
+// statxOf asks for all of a struct stat and the number of the mount.
+func statxOf(fd int, st *unix.Statx_t) error {
+	var empty [1]byte
+	_, _, errno := syscall.Syscall6(unix.SYS_STATX, uintptr(fd), uintptr(unsafe.Pointer(&empty)),
+		unix.AT_EMPTY_PATH, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID_UNIQUE,
+		uintptr(unsafe.Pointer(st)), 0)
+	return called(errno)
+}
+
 func openat2(path string, how *unix.OpenHow) (int, error) {
 	var c cName
 	if !c.set(path) {

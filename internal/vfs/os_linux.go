@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -111,12 +112,43 @@ func (f *osFile) createIn(dir int, mode fs.FileMode) error {
 	default:
 		return err
 	}
-	if err = f.first.setMode(n, mode); err != nil {
+	if f.first.setUnique(n) {
+		err = f.first.correct(n, mode)
+	} else {
+		err = f.first.setMode(n, mode)
+	}
+	if err != nil {
 		unix.Close(n)
 		return err
 	}
 	f.fd.fd = n
 	return nil
+}
+
+// noUnique is set where mounts have no numbers of their own: before Linux 6.8.
+var noUnique atomic.Bool
+
+// setUnique says of an open file what is to be said, and the number of its mount, if that can be
+// had.
+func (i *Info) setUnique(fd int) bool {
+	if noUnique.Load() {
+		return false
+	}
+	var st unix.Statx_t
+	const all = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID_UNIQUE
+	if statxOf(fd, &st) != nil || st.Mask&all != all {
+		noUnique.Store(true)
+		return false
+	}
+	i.Device = unix.Mkdev(st.Dev_major, st.Dev_minor)
+	i.Inode = st.Ino
+	i.Mode = fileMode(uint32(st.Mode))
+	i.Size = int64(st.Size)
+	i.Links = uint64(st.Nlink)
+	i.UID, i.GID = int(st.Uid), int(st.Gid)
+	i.ModTime = time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec))
+	i.Mount = st.Mnt_id
+	return true
 }
 
 func (d *osDir) LinkUnnamed(file File, name string) error {

@@ -171,6 +171,11 @@ func (i *Info) setMode(fd int, mode fs.FileMode) error {
 		return err
 	}
 	i.set(&st)
+	return i.correct(fd, mode)
+}
+
+// correct is what setMode does after it has looked.
+func (i *Info) correct(fd int, mode fs.FileMode) error {
 	if i.Mode.Perm() == mode.Perm() {
 		return nil
 	}

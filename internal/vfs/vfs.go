@@ -58,6 +58,10 @@ type Info struct {
 	GID    int // -1 where there is none
 
 	ModTime time.Time // shown to people; never evidence
+
+	// Linux 6.8: number of the mount, which no other one gets in this boot. Only of files that
+	// CreateUnnamed made, see Opened; 0: not asked
+	Mount uint64
 }
 
 // SameFile reports whether a and b are one file now. Both must have been alive at one moment, as an

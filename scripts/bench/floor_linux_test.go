@@ -117,13 +117,13 @@ func acquireCalls(b *testing.B, dir string) func() error {
 		d, err := unix.Openat2(unix.AT_FDCWD, dir, &how)
 		c.do("openat2", err)
 		c.absent(d, "state")
-		c.do("fstatfs", unix.Fstatfs(d, &c.fs))
 		gate := c.open(d, "state.fence", unix.O_RDWR)
 		c.read(gate, counterSize)
 		flags := unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC
 		r, err := unix.Openat(d, ".", flags, 0o600)
 		c.do("create", err)
-		c.fstat(r)
+		mask := unix.STATX_BASIC_STATS | unix.STATX_MNT_ID_UNIQUE
+		c.do("statx", unix.Statx(r, "", unix.AT_EMPTY_PATH, mask, &c.stx))
 		c.lock(r, unix.F_WRLCK)
 		c.fstat(self)
 		c.do("uname", unix.Uname(&c.uts))
