@@ -77,18 +77,6 @@ func openPlace(op, path string, opts *Options) (*place, error) {
 	return p.withLock(), nil
 }
 
-// makeSure asks which filesystem the place is on if that was only guessed, unless it is known by
-// the number of its mount, of which this very process has found it out: a mount shows the same
-// filesystem as long as it exists.
-func (p *place) makeSure(mount uint64, at *probe.Stand) {
-	if g := p.guess; g != nil {
-		p.guess = nil
-		if mount != g.mount || at != g.at {
-			p.fs = p.sys.Filesystem(p.dir.Handle())
-		}
-	}
-}
-
 // openTarget is openPlace for who wants the file alone: without a counter, and without a question
 // about the filesystem.
 func openTarget(op, path string, opts *Options) (*place, error) {
