@@ -89,8 +89,10 @@ func TestRecordGoesWhileLookedAt(t *testing.T) {
 	} {
 		t.Run(want.String(), func(t *testing.T) {
 			state := newState(t)
+			lock := tryAcquire(t, state, lockfile.Options{})
+			theirs := theirs(t, state) // of the running test, with its own start
+			noError(t, lock.Release())
 			abandon(t, state)
-			theirs := theirs(t, state)
 			f, once := &faults{}, false
 			f.set(func(op faultfs.Op) faultfs.Action {
 				if op.Verb != "test-lock" || once {
