@@ -42,6 +42,14 @@ func own() []*Scenario {
 			owner(c, (*Proc).updateAndRelease)
 			c.Add(contender("A"))
 		}},
+		{Name: "again", Crashes: 1, Setup: func(c *Cast) { // it publishes without looking first
+			warm(c)
+			owner(c, func(p *Proc) {
+				p.Release()
+				p.Tenancy(true)
+			})
+			c.Add(contender("A"))
+		}},
 		{Name: "woken", Crashes: 1, Ready: true, Setup: func(c *Cast) {
 			warm(c)
 			owner(c, (*Proc).updateAndRelease)
