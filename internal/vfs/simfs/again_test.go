@@ -30,36 +30,23 @@ func (k *taker) After(op *simfs.Op) {
 // same disk; and what is done in the copy leaves the original as it is.
 func TestAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		disk := simfs.New(simfs.Options{OpensSeen: rapid.Bool().Draw(t, "seen")}, 0, "/d")
-		disk.Put("/d/c", []byte("there"), 0o600, 0)
-		var takers [2]taker
-		var files [2][]vfs.File
-		var dirs [2]vfs.Dir
-		for i := range dirs {
-			dirs[i], _ = disk.Process(uint64(i+1), 0, &takers[i]).OpenDir("/d")
-		}
-		for range rapid.IntRange(0, 30).Draw(t, "before") {
-			i := rapid.IntRange(0, 1).Draw(t, "process")
-			files[i] = act(t, dirs[i], files[i])
-		}
+		w := newCouple(t)
 		var again [2]taker
-		was := disk.Hash()
-		twin := disk.Copy(func(id uint64) simfs.Hooks { return &again[id-1] })
+		was := w.disk.Hash()
+		twin := w.disk.Copy(func(id uint64) simfs.Hooks { return &again[id-1] })
 		if twin.Hash() != was {
 			t.Fatal("the copy is another disk")
 		}
 		for range rapid.IntRange(1, 30).Draw(t, "after") {
 			i := rapid.IntRange(0, 1).Draw(t, "process")
-			from := len(takers[i].ops)
-			files[i] = act(t, dirs[i], files[i])
-			for _, op := range takers[i].ops[from:] {
+			for _, op := range w.act(t, i) {
 				p := twin.Find(uint64(i + 1))
 				if op.Depends && p.Unnoticed(&op) != op.Private {
 					t.Fatalf("%+v: in the copy others notice it, or not", op)
 				}
-				now := disk.Hash()
+				now := w.disk.Hash()
 				p.Again(&op, op.Private)
-				if disk.Hash() != now {
+				if w.disk.Hash() != now {
 					t.Fatalf("%+v in the copy changes the original", op)
 				}
 				got := again[i].ops[len(again[i].ops)-1]
@@ -69,11 +56,39 @@ func TestAgain(t *testing.T) {
 					t.Fatalf("%+v has another outcome in the copy: %+v", op, got)
 				}
 			}
-			if twin.Hash() != disk.Hash() {
-				t.Fatalf("the disks differ after %+v", takers[i].ops[from:])
+			if twin.Hash() != w.disk.Hash() {
+				t.Fatalf("the disks differ after %+v", w.takers[i].ops)
 			}
 		}
 	})
+}
+
+// couple is two processes on a disk, after some random operations.
+type couple struct {
+	disk   *simfs.Disk
+	takers [2]taker
+	files  [2][]vfs.File
+	dirs   [2]vfs.Dir
+}
+
+func newCouple(t *rapid.T) *couple {
+	opts := simfs.Options{OpensSeen: rapid.Bool().Draw(t, "seen"), Touches: true}
+	w := &couple{disk: simfs.New(opts, 0, "/d")}
+	w.disk.Put("/d/c", []byte("there"), 0o600, 0)
+	for i := range w.dirs {
+		w.dirs[i], _ = w.disk.Process(uint64(i+1), 0, &w.takers[i]).OpenDir("/d")
+	}
+	for range rapid.IntRange(0, 30).Draw(t, "before") {
+		w.act(t, rapid.IntRange(0, 1).Draw(t, "process"))
+	}
+	return w
+}
+
+// act lets a process do something, and returns the operations that it consists of.
+func (w *couple) act(t *rapid.T, i int) []simfs.Op {
+	from := len(w.takers[i].ops)
+	w.files[i] = act(t, w.dirs[i], w.files[i])
+	return w.takers[i].ops[from:]
 }
 
 // act makes one random operation, and returns the files that are open then.

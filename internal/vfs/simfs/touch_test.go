@@ -5,7 +5,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/internal/vfs/simfs"
 )
 
@@ -51,34 +50,21 @@ func TestTouchesTell(t *testing.T) {
 
 // inBothOrders makes two operations after a few others, and counts those that are independent.
 func inBothOrders(t *rapid.T, independent map[simfs.Kind]int) {
-	disk := simfs.New(simfs.Options{OpensSeen: rapid.Bool().Draw(t, "seen"), Touches: true}, 0,
-		"/d")
-	disk.Put("/d/c", []byte("there"), 0o600, 0)
-	var takers [2]taker
-	var files [2][]vfs.File
-	var dirs [2]vfs.Dir
-	for i := range dirs {
-		dirs[i], _ = disk.Process(uint64(i+1), 0, &takers[i]).OpenDir("/d")
-	}
-	for range rapid.IntRange(0, 30).Draw(t, "before") {
-		i := rapid.IntRange(0, 1).Draw(t, "process")
-		files[i] = act(t, dirs[i], files[i])
-	}
+	w := newCouple(t)
 	var watchers [2][2]watcher
 	var twins [2]*simfs.Disk
 	for order := range twins {
-		twins[order] = disk.Copy(func(id uint64) simfs.Hooks {
+		twins[order] = w.disk.Copy(func(id uint64) simfs.Hooks {
 			return &watchers[order][id-1]
 		})
 	}
 	var ops [2]simfs.Op
 	for i := range ops {
-		from := len(takers[i].ops)
-		files[i] = act(t, dirs[i], files[i])
-		if len(takers[i].ops) == from {
+		done := w.act(t, i)
+		if len(done) == 0 {
 			return
 		}
-		ops[i] = takers[i].ops[from]
+		ops[i] = done[0]
 	}
 	for order, twin := range twins {
 		for _, i := range [][2]int{{0, 1}, {1, 0}}[order] {
