@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 case ${1:-} in
-'') explore=(-explore.preemptions=2 -explore.runs=30000) trios=(-explore.preemptions=1 -explore.runs=20000)
+'') explore=(-explore.preemptions=2 -explore.runs=150000) trios=(-explore.preemptions=1 -explore.runs=20000)
 	power=(-explore.disks=60 -explore.samples=40 -explore.ext4=5) ;;
 long) explore=(-explore.preemptions=3 -explore.runs=0 -explore.budget=30m)
 	trios=(-explore.preemptions=2 -explore.runs=0 -explore.budget=30m)
