@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -48,6 +49,10 @@ func onTerminal(t *testing.T, dir string, env []string, args ...string) (*exec.C
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if signal.Ignored(os.Interrupt) { // as it is below nohup, and what is taken is not inherited
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+		defer signal.Ignore(os.Interrupt)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
