@@ -41,22 +41,12 @@ func (d *descriptor) use(fn func(fd int) error) error {
 	if err != nil {
 		return err
 	}
-	for n := 0; ; {
-		if err = fn(d.fd); !interrupted(err, &n) {
-			break
-		}
+	err = fn(d.fd)
+	for again := 1; err == unix.EINTR && again < patience; again++ {
+		err = fn(d.fd)
 	}
 	d.mu.RUnlock()
 	return err
-}
-
-// interrupted reports whether a call has to be made again. n counts how often it was.
-func interrupted(err error, n *int) bool {
-	if err != unix.EINTR || *n >= patience-1 {
-		return false
-	}
-	*n++
-	return true
 }
 
 // hold locks d for reading, with fd open, until d.mu.RUnlock.

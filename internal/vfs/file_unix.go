@@ -44,18 +44,12 @@ func (f *osFile) on(op string, fn func(fd int) error) error {
 }
 
 func (f *osFile) ReadAt(p []byte, off int64) (n int, err error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if err := f.fd.hold(); err != nil {
-		return 0, pathError("read", f.path(), err)
-	}
-	defer f.fd.mu.RUnlock()
-	for again := 0; n < len(p); {
-		m, err := unix.Pread(f.fd.fd, p[n:min(len(p), n+maxIO)], off+int64(n))
-		if interrupted(err, &again) {
-			continue
-		}
+	for n < len(p) {
+		var m int
+		err := f.fd.use(func(fd int) (err error) {
+			m, err = unix.Pread(fd, p[n:min(len(p), n+maxIO)], off+int64(n))
+			return err
+		})
 		if err != nil {
 			return n, pathError("read", f.path(), err)
 		}
@@ -71,18 +65,12 @@ func (f *osFile) ReadAt(p []byte, off int64) (n int, err error) {
 }
 
 func (f *osFile) WriteAt(p []byte, off int64) (n int, err error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if err := f.fd.hold(); err != nil {
-		return 0, pathError("write", f.path(), err)
-	}
-	defer f.fd.mu.RUnlock()
-	for again := 0; n < len(p); {
-		m, err := unix.Pwrite(f.fd.fd, p[n:min(len(p), n+maxIO)], off+int64(n))
-		if interrupted(err, &again) {
-			continue
-		}
+	for n < len(p) {
+		var m int
+		err := f.fd.use(func(fd int) (err error) {
+			m, err = unix.Pwrite(fd, p[n:min(len(p), n+maxIO)], off+int64(n))
+			return err
+		})
 		if err == nil && m <= 0 {
 			err = io.ErrShortWrite
 		}

@@ -37,11 +37,10 @@ func openReal(path string) (fd int, pathOnly, real bool, err error) {
 	if !noOpenat2.Load() {
 		how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 			Resolve: unix.RESOLVE_NO_SYMLINKS}
-		for n := 0; ; {
-			if fd, err = openat2(path, &how); !interrupted(err, &n) {
-				break
-			}
-		}
+		err := retry(func() (err error) {
+			fd, err = openat2(path, &how)
+			return err
+		})
 		if err == nil {
 			return fd, false, true, nil
 		}
@@ -72,18 +71,8 @@ func syncUnreadable(dir int) error {
 }
 
 func (d *osDir) CreateUnnamed(mode fs.FileMode) (File, error) {
-	err := d.fd.hold()
-	if err != nil {
-		return nil, pathError("create", join(d.path, unnamed), err)
-	}
 	f := &osFile{dir: d.path, name: unnamed, writable: true}
-	for n := 0; ; {
-		if err = f.createIn(d.fd.fd, mode); !interrupted(err, &n) {
-			break
-		}
-	}
-	d.fd.mu.RUnlock()
-	if err != nil {
+	if err := d.fd.use(func(fd int) error { return f.createIn(fd, mode) }); err != nil {
 		return nil, pathError("create", f.path(), err)
 	}
 	return f, nil
@@ -158,18 +147,9 @@ func (d *osDir) LinkUnnamed(file File, name string) error {
 	}
 	err := element(name)
 	if err == nil {
-		err = f.fd.hold()
-	}
-	if err == nil {
-		if err = d.fd.hold(); err == nil {
-			for n := 0; ; {
-				if err = linkUnnamed(f.fd.fd, d.fd.fd, name); !interrupted(err, &n) {
-					break
-				}
-			}
-			d.fd.mu.RUnlock()
-		}
-		f.fd.mu.RUnlock()
+		err = f.fd.use(func(fd int) error {
+			return d.fd.use(func(dir int) error { return linkUnnamed(fd, dir, name) })
+		})
 	}
 	if err != nil {
 		return linkError("link", f.path(), join(d.path, name), err)

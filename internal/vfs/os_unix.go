@@ -76,35 +76,26 @@ func (d *osDir) Open(name string, access Access) (File, error) {
 func (d *osDir) openSeen(name string) (File, error) { return d.open(name, Read, true) }
 
 func (d *osDir) open(name string, access Access, seen bool) (File, error) {
-	err := element(name)
-	if err == nil {
-		err = d.fd.hold()
-	}
-	if err != nil {
-		return nil, pathError("open", join(d.path, name), err)
-	}
 	var f *osFile
-	for n := 0; ; {
-		if f, err = d.openOnce(name, access, seen); !interrupted(err, &n) {
-			break
-		}
-	}
-	d.fd.mu.RUnlock()
+	err := d.on("open", name, func(fd int) (err error) {
+		f, err = d.openIn(fd, name, access, seen)
+		return err
+	})
 	if err != nil {
-		return nil, pathError("open", join(d.path, name), err)
+		return nil, err
 	}
 	return f, nil
 }
 
-// openOnce is called with d held.
-func (d *osDir) openOnce(name string, access Access, seen bool) (*osFile, error) {
+// openIn is open in the directory with a descriptor, which is that of d.
+func (d *osDir) openIn(dir int, name string, access Access, seen bool) (*osFile, error) {
 	flags := [...]int{Read: unix.O_RDONLY, ReadWrite: unix.O_RDWR,
 		Append: unix.O_RDWR | unix.O_APPEND}[access]
 	// Opening a device can do something (rewind a tape, hang up a line), so look first. What comes
 	// in between is opened without blocking and refused below.
 	var st unix.Stat_t
 	if !seen {
-		if err := fstatat(d.fd.fd, name, &st); err != nil {
+		if err := fstatat(dir, name, &st); err != nil {
 			return nil, err
 		}
 		if st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -112,7 +103,7 @@ func (d *osDir) openOnce(name string, access Access, seen bool) (*osFile, error)
 		}
 	}
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, err := openat(d.fd.fd, name, flags, 0)
+	fd, err := openat(dir, name, flags, 0)
 	if err != nil {
 		return nil, openError(err)
 	}
@@ -237,19 +228,11 @@ func (d *osDir) Stat(name string) (Info, error) {
 
 // look is Stat with the bare error of the system.
 func (d *osDir) look(name string) (i Info, err error) {
-	if err = element(name); err == nil {
-		err = d.fd.hold()
-	}
-	if err != nil {
+	if err = element(name); err != nil {
 		return i, err
 	}
 	var st unix.Stat_t
-	for n := 0; ; {
-		if err = fstatat(d.fd.fd, name, &st); !interrupted(err, &n) {
-			break
-		}
-	}
-	d.fd.mu.RUnlock()
+	err = d.fd.use(func(fd int) error { return fstatat(fd, name, &st) })
 	if err == nil {
 		i.set(&st)
 	}

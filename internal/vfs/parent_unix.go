@@ -32,11 +32,7 @@ func (osFS) openParent(path string) (Dir, string, bool) {
 		return nil, "", false
 	}
 	var st unix.Stat_t
-	for n := 0; ; {
-		if err = fstatat(fd, base, &st); !interrupted(err, &n) {
-			break
-		}
-	}
+	err = retry(func() error { return fstatat(fd, base, &st) })
 	if err != unix.ENOENT && (err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK) {
 		unix.Close(fd)
 		return nil, "", false
