@@ -55,6 +55,25 @@ func NewRecord(opts Options, sys probe.System, program string) ([]byte, error) {
 	return r.encode()
 }
 
+// RecordAfter encodes a record of one moment in a process that has written one of another before,
+// and the same where it has forgotten that.
+func RecordAfter(sys probe.System, before, now time.Time) (content, want string) {
+	at, fs := probe.Standing(sys), sys.Filesystem(0)
+	opts := Options{in: &process{Process: realSeam}}
+	record := func(when time.Time) string {
+		f := fresh{token: 7, at: when}
+		content, _, err := opts.in.record(&opts, at, &fs, vfs.LockOFD, &f, nil)
+		if err != nil {
+			panic(err)
+		}
+		return string(content)
+	}
+	record(before)
+	content = record(now)
+	opts.in.template.Store(nil)
+	return content, record(now)
+}
+
 // LegacyHostID is the host id that programs in other languages write.
 func LegacyHostID(host probe.Host) string { return legacyHostID(host) }
 

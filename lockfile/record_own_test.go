@@ -67,6 +67,16 @@ func TestRecordOwnIsReadable(t *testing.T) {
 	}
 }
 
+// A clock that was far ahead leaves nothing in the records that are written when it is right.
+func TestRecordAfterTheClock(t *testing.T) {
+	far, now := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1<<31, 0)
+	for _, times := range [][2]time.Time{{far, now}, {now, far}, {now, now.Add(time.Hour)}} {
+		if got, want := lockfile.RecordAfter(probetest.New(), times[0], times[1]); got != want {
+			t.Errorf("%v after %v:\n%s\nwant\n%s", times[1], times[0], got, want)
+		}
+	}
+}
+
 // Times that a record cannot hold are refused before anything is written.
 func TestRecordExpectedUntil(t *testing.T) {
 	dir := t.TempDir()

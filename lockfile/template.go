@@ -47,18 +47,15 @@ type fresh struct {
 func (in *process) record(opts *Options, at *probe.Stand, fs *probe.Filesystem, kind vfs.LockKind,
 	f *fresh, to []byte) (content []byte, created int, err error) {
 	of := templateOf{at, f.file.FS, f.file.ID, fs.Local, kind, opts.Label, opts.ExpectedUntil}
-	t := in.template.Load()
-	if t == nil || t.of != of {
+	t, plain := in.template.Load(), hasPlainYear(f.at)
+	if t == nil || t.of != of || !plain {
 		if t, err = newTemplate(opts, fs, f, of); err != nil {
 			return nil, 0, err
+		}
+		if !plain { // no time of another length fits in there
+			return t.text, t.created, nil
 		}
 		in.template.Store(t)
-	}
-	if !hasPlainYear(f.at) {
-		if t, err = newTemplate(opts, fs, f, of); err != nil {
-			return nil, 0, err
-		}
-		return t.text, t.created, nil
 	}
 	to = append(to[:0], t.text[:t.fence]...)
 	to = strconv.AppendUint(to, uint64(f.token), 10)

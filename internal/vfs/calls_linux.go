@@ -68,12 +68,11 @@ func linkFD(fd, dir int, name string) error {
 	return called(errno)
 }
 
-// statxOf asks for all of a struct stat and the number of the mount.
-func statxOf(fd int, st *unix.Statx_t) error {
+// statxOf asks for some of what is to be said of an open file.
+func statxOf(fd, mask int, st *unix.Statx_t) error {
 	var empty [1]byte
 	_, _, errno := syscall.Syscall6(unix.SYS_STATX, uintptr(fd), uintptr(unsafe.Pointer(&empty)),
-		unix.AT_EMPTY_PATH, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID_UNIQUE,
-		uintptr(unsafe.Pointer(st)), 0)
+		unix.AT_EMPTY_PATH, uintptr(mask), uintptr(unsafe.Pointer(st)), 0)
 	return called(errno)
 }
 

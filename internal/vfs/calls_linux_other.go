@@ -9,9 +9,8 @@ func linkFD(fd, dir int, name string) error {
 	return unix.Linkat(fd, "", dir, name, unix.AT_EMPTY_PATH)
 }
 
-// statxOf asks for all of a struct stat and the number of the mount.
-func statxOf(fd int, st *unix.Statx_t) error {
-	const mask = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID_UNIQUE
+// statxOf asks for some of what is to be said of an open file.
+func statxOf(fd, mask int, st *unix.Statx_t) error {
 	return unix.Statx(fd, "", unix.AT_EMPTY_PATH, mask, st)
 }
 

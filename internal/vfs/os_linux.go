@@ -125,7 +125,7 @@ func (i *Info) setUnique(fd int) bool {
 	}
 	var st unix.Statx_t
 	const all = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID_UNIQUE
-	if statxOf(fd, &st) != nil || st.Mask&all != all {
+	if statxOf(fd, all, &st) != nil || st.Mask&all != all {
 		noUnique.Store(true)
 		return false
 	}

@@ -1,9 +1,10 @@
 #!/bin/bash
 # trace.sh [-n TIMES] OUT [DIR]: writes into the folder OUT what a tenure, an inspection, a commit, a
-# handoff and a takeover consist of: NAME.trace is every system call with the time since the one before, NAME.count
-# how often each is made, and NAME.cpu, with NAME.top in text, where processor time goes. Lines that
-# write to descriptor -1 are marks: "begin tenure 5". The first time in a trace has what a process
-# does once. The files of the lock are in DIR (on another filesystem, say), or beside OUT.
+# handoff and a takeover consist of: NAME.trace is every system call with the time since the one
+# before, NAME.count how often each is made, and NAME.cpu, with NAME.top in text, where processor
+# time goes. Lines that write to descriptor -1 are marks: "begin tenure 5". The first time in a trace
+# has what a process does once. The files of the lock are in DIR (on another filesystem, say), or
+# beside OUT.
 set -euo pipefail
 times=50
 [ "${1-}" = -n ] && times=$2 && shift 2

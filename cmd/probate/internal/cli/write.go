@@ -58,6 +58,7 @@ type writer interface {
 	WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, error)
 	Token() fence.Token
 	ID() string
+	State() string
 }
 
 func (a *app) write(ctx context.Context, state string, w waiting) error {
@@ -106,7 +107,7 @@ func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *r
 			Bytes  int64       `json:"bytes"`
 			LockID string      `json:"lockID"`
 			Fence  fence.Token `json:"fence"`
-		}{fullName(state), n, w.ID(), w.Token()})
+		}{w.State(), n, w.ID(), w.Token()})
 		if err != nil {
 			return fmt.Errorf("write to standard output: %w (%s has the new content)", err,
 				quote(state))
