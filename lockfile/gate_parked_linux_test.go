@@ -65,8 +65,9 @@ func TestLateWriteIsRefused(t *testing.T) {
 	holder := startActor(t, state)
 	id, _, _ := tenureOf(t, holder.Ask("acquire"))
 	expect(t, holder, "write early", "ok")
-	// A young tenure has the file open still, by the number under which it was made.
-	goOn := park(t, holder, state, "write late", "open state.fence|lock #")
+	// The last step before it has the gate: to open the file, if that is not open any more; else to
+	// lock it, by the number that it was made with or, if it was opened again before, by its name.
+	goOn := park(t, holder, state, "write late", "open state.fence|lock #|lock state.fence")
 	noError(t, breakAnyway(state, id))
 	lock, err := lockfile.TryAcquire(state, lockfile.Options{})
 	noError(t, err)
