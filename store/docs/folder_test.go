@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/lockfile/lockfiletest"
@@ -137,9 +135,8 @@ func TestFolderRefused(t *testing.T) {
 	noError(t, err)
 	other := lockfiletest.Held(t, f.Path("a"))
 	own := errors.New("enough")
-	ctx, stop := context.WithTimeoutCause(always, 20*time.Millisecond, own)
-	defer stop()
-	_, err = f.CompareAndSwap(ctx, "a", 1, []byte("2"))
+	ctx, impatient := givesUp(t, f.Dir(), own)
+	_, err = impatient.CompareAndSwap(ctx, "a", 1, []byte("2"))
 	if !errors.Is(err, docs.ErrContended) || !errors.Is(err, own) ||
 		errors.Is(err, docs.ErrConflict) {
 		t.Errorf("beside a living writer: %v", err)

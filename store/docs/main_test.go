@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe/probetest"
 	"github.com/probate-dev/probate/store/docs"
 	"github.com/probate-dev/probate/store/docs/docstest"
@@ -82,6 +83,17 @@ func newFolder(t testing.TB) *docs.Folder {
 	f, err := docs.OpenFolder(t.TempDir(), docs.FolderOptions{})
 	noError(t, err)
 	return f
+}
+
+// givesUp opens a folder once more, and returns a context that ends when a writer waits there.
+func givesUp(t testing.TB, dir string, cause error) (context.Context, *docs.Folder) {
+	t.Helper()
+	ctx, stop := context.WithCancelCause(always)
+	t.Cleanup(func() { stop(nil) })
+	f, err := docs.OpenFolder(dir, docs.FolderOptions{Lock: lockfile.Options{
+		OnWaiting: func(lockfile.Inspection) { stop(cause) }}})
+	noError(t, err)
+	return ctx, f
 }
 
 // folderOptions know what to do to a folder.

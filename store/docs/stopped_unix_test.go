@@ -3,7 +3,6 @@
 package docs_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"testing"
@@ -22,9 +21,9 @@ func TestFolderStoppedWriter(t *testing.T) {
 	other.Stop()
 	old := time.Now().Add(-48 * time.Hour)
 	noError(t, os.Chtimes(f.Path("a")+".lock", old, old))
-	ctx, stop := context.WithTimeout(always, 20*time.Millisecond)
-	defer stop()
-	if _, err := f.CompareAndSwap(ctx, "a", 1, []byte("2")); !errors.Is(err, docs.ErrContended) {
+	ctx, impatient := givesUp(t, f.Dir(), errors.New("enough"))
+	_, err = impatient.CompareAndSwap(ctx, "a", 1, []byte("2"))
+	if !errors.Is(err, docs.ErrContended) {
 		t.Errorf("beside a stopped writer: %v", err)
 	}
 	other.Cont()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe/probetest"
 	"github.com/probate-dev/probate/store/ops"
 	"github.com/probate-dev/probate/store/ops/opstest"
@@ -18,6 +19,15 @@ func noError(t probetest.TB, err error) {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
+}
+
+// givesUp opens a store once more, and returns a context that ends when a writer waits there.
+func givesUp(t probetest.TB, dir string) (context.Context, *ops.Folder) {
+	t.Helper()
+	short, stop := context.WithCancel(ctx)
+	t.Cleanup(stop)
+	return short, open(t, dir, ops.Options{Lock: lockfile.Options{
+		OnWaiting: func(lockfile.Inspection) { stop() }}})
 }
 
 func open(t probetest.TB, dir string, opts ops.Options) *ops.Folder {

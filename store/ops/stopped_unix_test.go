@@ -3,7 +3,6 @@
 package ops_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
@@ -45,9 +43,8 @@ func TestStoppedWriterIsOvertaken(t *testing.T) {
 			steps++
 			child.Stop()
 
-			short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-			_, _, err := store.Begin(short, ops.Request{ID: "x", Environment: "x"})
-			cancel()
+			short, impatient := givesUp(t, dir)
+			_, _, err := impatient.Begin(short, ops.Request{ID: "x", Environment: "x"})
 			busy, ok := errors.AsType[*lockfile.BusyError](err)
 			if !ok || busy.Verdict != identity.Alive || !errors.Is(err, lockfile.ErrBusy) {
 				t.Fatalf("%s, %s: beside a stopped writer: %v", verb, step, err)

@@ -33,9 +33,11 @@ func TestContended(t *testing.T) {
 		t.Errorf("%v does not say who", err)
 	}
 	own := errors.New("enough")
-	ctx, stop := context.WithTimeoutCause(always, 20*time.Millisecond, own)
-	defer stop()
-	_, err = f.Update(ctx, increment)
+	ctx, stop := context.WithCancelCause(always)
+	defer stop(nil)
+	impatient := statefile.Open[counter](f.Path(), statefile.Options{Lock: lockfile.Options{
+		OnWaiting: func(lockfile.Inspection) { stop(own) }}})
+	_, err = impatient.Update(ctx, increment)
 	wants(t, err, statefile.ErrContended)
 	wants(t, err, own)
 	stands(t, f, 1, -1) // readers wait for nobody

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/lockfile/lockfiletest"
@@ -147,9 +146,10 @@ func TestOneWriter(t *testing.T) {
 	db, err := openDB(path)
 	noError(t, err)
 	defer db.Close()
-	ctx, stop := context.WithTimeout(always, 20*time.Millisecond)
+	ctx, stop := context.WithCancel(always)
 	defer stop()
-	_, err = sqldocs.Open(ctx, db, path, sqldocs.Options{})
+	_, err = sqldocs.Open(ctx, db, path, sqldocs.Options{Lock: lockfile.Options{
+		OnWaiting: func(lockfile.Inspection) { stop() }}})
 	if !errors.Is(err, docs.ErrContended) {
 		t.Errorf("beside a living writer: %v", err)
 	}
