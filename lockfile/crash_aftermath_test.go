@@ -55,7 +55,7 @@ func (k knobs) aftermath(t *testing.T, state string, used int, acked string) {
 		t.Errorf("the state is %q, %v; acknowledged was %q", text, err, acked)
 	}
 	next := startActor(t, state)
-	_, token, recovered := tenureOf(t, next.Ask("acquire 10s"))
+	_, token, recovered := tenureOf(t, next.Ask("acquire 1m"))
 	if token < used || recovered && token <= used || token != counterOf(t, state) {
 		t.Errorf("fence %d, recovered %v, counter %d: %d was handed out before", token, recovered,
 			counterOf(t, state), used)
@@ -107,7 +107,7 @@ func afterBreaker(t *testing.T, state, id string, holder *probetest.Child) (end 
 		t.Errorf("the state is %q, the holder %s", text, end)
 	}
 	next := startActor(t, state)
-	if _, token, _ := tenureOf(t, next.Ask("acquire 10s")); token == 0 && end != "has it" {
+	if _, token, _ := tenureOf(t, next.Ask("acquire 1m")); token == 0 && end != "has it" {
 		t.Errorf("fence %d again", token)
 	}
 	expect(t, next, "release", "ok")

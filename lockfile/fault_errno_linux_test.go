@@ -129,7 +129,7 @@ func (b *faultBench) try(name string, dead bool, decide func(step) syscall.Errno
 	token := 0
 	b.tap.meanwhile(func() {
 		expect(t, b.sound, "state "+state, "ok")
-		_, token, _ = tenureOf(t, b.sound.Ask("acquire 10s"))
+		_, token, _ = tenureOf(t, b.sound.Ask("acquire 1m"))
 		if dead && token == 0 {
 			t.Errorf("%s: fence 0 after a takeover", o.about)
 		}
@@ -159,7 +159,7 @@ func (b *faultBench) afterwards(o faultOutcome, state string, before lockfile.In
 		}
 		return
 	}
-	for end := time.Now().Add(5 * time.Second); ; in = inspect(t, state) {
+	for end := time.Now().Add(probetest.Patience); ; in = inspect(t, state) {
 		switch {
 		case in.LockID == before.LockID && in.Verdict == before.Verdict:
 			return

@@ -129,7 +129,7 @@ func TestNewcomerSlipsIn(t *testing.T) {
 		t.Errorf("the newcomer: %s", said)
 	}
 	newcomer.Kill()
-	if _, token, _ := tenureOf(t, sleeper.Ask("acquire 10s")); token < 1 {
+	if _, token, _ := tenureOf(t, sleeper.Ask("acquire 1m")); token < 1 {
 		t.Errorf("token %d", token)
 	}
 	expect(t, sleeper, "write last", "ok")

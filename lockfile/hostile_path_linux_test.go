@@ -15,14 +15,10 @@ import (
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/lockfile"
+	"github.com/probate-dev/probate/probe/probetest"
 )
 
-// patience is how long an answer may take on a busy machine. Demanded are 100 ms: the tests say
-// what they saw.
-const patience = time.Second
-
-// timed asks one question and demands an answer in time. A question that blocks would not even
-// fail.
+// timed asks one question and demands an answer. A question that blocks would not even fail.
 func timed(t *testing.T, r onlooker, verb, state string) lockAnswer {
 	t.Helper()
 	done := make(chan lockAnswer, 1)
@@ -30,13 +26,14 @@ func timed(t *testing.T, r onlooker, verb, state string) lockAnswer {
 	select {
 	case a := <-done:
 		return a
-	case <-time.After(patience):
-		t.Fatalf("%s did not answer within %v", verb, patience)
+	case <-time.After(probetest.Patience):
+		t.Fatalf("%s did not answer within %v", verb, probetest.Patience)
 		return lockAnswer{}
 	}
 }
 
-// inTime makes an onlooker that must answer in time, and remembers the slowest answer.
+// inTime makes an onlooker that must answer, and remembers the slowest answer. Demanded are 100 ms
+// of a quiet machine: the tests say what they saw.
 func inTime(t *testing.T, r onlooker, slowest *time.Duration) onlooker {
 	return func(verb, state string) lockAnswer {
 		t.Helper()
