@@ -81,14 +81,9 @@ func firstDifference(a, b []string) []string {
 func TestListLeavesNothing(t *testing.T) {
 	root := t.TempDir()
 	abandonedLocks(t, root, 1000)
-	open := func() int {
-		names, err := os.ReadDir("/proc/self/fd")
-		must(t, err)
-		return len(names)
-	}
 	for range lockfile.List(root, lockfile.Options{}) { // what is opened once for the process
 	}
-	goroutines, files := runtime.NumGoroutine(), open()
+	goroutines, files := runtime.NumGoroutine(), openDescriptors(t)
 	for stop := range 40 {
 		func() {
 			defer func() { _ = recover() }()
@@ -103,16 +98,5 @@ func TestListLeavesNothing(t *testing.T) {
 			}
 		}()
 	}
-	for range 1000 { // those that have said that they end may not have ended
-		if runtime.NumGoroutine() <= goroutines {
-			break
-		}
-		runtime.Gosched()
-	}
-	if now := runtime.NumGoroutine(); now > goroutines {
-		t.Errorf("%d goroutines, before %d", now, goroutines)
-	}
-	if now := open(); now > files {
-		t.Errorf("%d open files, before %d", now, files)
-	}
+	nothingLeft(t, goroutines, files)
 }

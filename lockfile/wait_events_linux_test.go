@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -173,25 +172,12 @@ func TestWaitersLeaveNothing(t *testing.T) {
 			wantError(t, w.err, give)
 		}
 	}
-	open := func() int {
-		entries, err := os.ReadDir("/proc/self/fd")
-		noError(t, err)
-		return len(entries)
-	}
 	waitOnce()
-	goroutines, files := runtime.NumGoroutine(), open()
+	goroutines, files := runtime.NumGoroutine(), openDescriptors(t)
 	for range 5 {
 		waitOnce()
 	}
-	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
-		if runtime.NumGoroutine() <= goroutines && open() <= files {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines and %d descriptors, before %d and %d", runtime.NumGoroutine(),
-				open(), goroutines, files)
-		}
-	}
+	nothingLeft(t, goroutines, files)
 	expect(t, owner, "release", "ok")
 }
 
@@ -239,12 +225,7 @@ func TestLossWakes(t *testing.T) {
 // be used again.
 func TestIdleLocksCostLittle(t *testing.T) {
 	const locks, others = 40, 12 // the runtime's, the reserve, the watcher
-	open := func() int {
-		entries, err := os.ReadDir("/proc/self/fd")
-		noError(t, err)
-		return len(entries)
-	}
-	goroutines, files := runtime.NumGoroutine(), open()
+	goroutines, files := runtime.NumGoroutine(), openDescriptors(t)
 	var all []*lockfile.Lock
 	for i := range locks {
 		lock, err := lockfile.TryAcquire(newState(t), lockfile.Options{})
@@ -254,15 +235,7 @@ func TestIdleLocksCostLittle(t *testing.T) {
 		}
 		all = append(all, lock)
 	}
-	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
-		if runtime.NumGoroutine() <= goroutines+others && open() <= files+locks+others {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines and %d descriptors, before %d and %d", runtime.NumGoroutine(),
-				open(), goroutines, files)
-		}
-	}
+	nothingLeft(t, goroutines+others, files+locks+others)
 	for _, lock := range all {
 		noError(t, lock.Check())
 		noError(t, lock.WriteFile(lock.State(), []byte("x"), 0o600))
