@@ -105,7 +105,7 @@ func TestScript(t *testing.T) {
 }
 
 // patience bounds every wait for something that must happen; nothing is ever concluded from time.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // holdMain is a command for probate run: "hold FILE" writes its own process number and its parent's
 // to FILE, and waits for a signal that it may handle. It notes the signal in FILE.got, and exits
