@@ -55,19 +55,43 @@ func failing(what map[string]syscall.Errno) func(faultfs.Op) faultfs.Action {
 	}
 }
 
-// in demands that one operation was done before another, each known by how it begins and ends.
-func (f *faults) in(t *testing.T, first, then string) {
-	t.Helper()
+// ops returns what was done so far. A tenure that rests goes on with that beside the test.
+func (f *faults) ops() operations {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	at := func(what string) int {
-		begin, end, _ := strings.Cut(what, "…")
-		return slices.IndexFunc(f.done, func(op string) bool {
-			return strings.HasPrefix(op, begin) && strings.HasSuffix(op, end)
-		})
+	return slices.Clone(f.done)
+}
+
+// operations are some of them, in their order. One is known by how it begins and ends, with a "…"
+// between the two, or by the whole of it.
+type operations []string
+
+// index returns where the first of that kind is, -1 if there is none.
+func (o operations) index(what string) int {
+	begin, end, cut := strings.Cut(what, "…")
+	return slices.IndexFunc(o, func(op string) bool {
+		if !cut {
+			return op == what
+		}
+		return strings.HasPrefix(op, begin) && strings.HasSuffix(op, end)
+	})
+}
+
+// after returns those that come after the first of a kind, which must be there.
+func (o operations) after(t *testing.T, what string) operations {
+	t.Helper()
+	at := o.index(what)
+	if at < 0 {
+		t.Fatalf("no %q: %q", what, o)
 	}
-	if a, b := at(first), at(then); a < 0 || b < 0 || a > b {
-		t.Errorf("not %q before %q: %q", first, then, f.done)
+	return o[at+1:]
+}
+
+// in demands that one operation was done before another.
+func (o operations) in(t *testing.T, first, then string) {
+	t.Helper()
+	if a, b := o.index(first), o.index(then); a < 0 || b < 0 || a > b {
+		t.Errorf("not %q before %q: %q", first, then, o)
 	}
 }
 
@@ -152,8 +176,8 @@ func TestSweptTemporaryIsWrittenAgain(t *testing.T) {
 	if st.Mode&0o777 != 0o640 || int(st.Uid) != uid {
 		t.Errorf("mode %#o, owner %d", st.Mode&0o777, st.Uid)
 	}
-	f.done = f.done[slices.Index(f.done, "rename "+swept+" state")+1:]
-	f.in(t, "flush state.lock.….tmp", "rename state.lock.… state")
+	f.ops().after(t, "rename "+swept+" state").
+		in(t, "flush state.lock.….tmp", "rename state.lock.… state")
 	noLeftovers(t, state)
 }
 
@@ -170,12 +194,9 @@ func TestKeptCopyIsFlushed(t *testing.T) {
 		"new" || kept != "old" {
 		t.Errorf("the state is %q, kept is %q", now, kept)
 	}
-	from := slices.IndexFunc(f.done, func(op string) bool {
-		return strings.HasPrefix(op, "link state ")
-	})
-	f.done = f.done[from+1:]
-	f.in(t, "flush state.lock.….tmp", "rename state.lock.… kept")
-	f.in(t, "rename state.lock.… kept", "rename state.lock.… state")
+	ops := f.ops().after(t, "link state …")
+	ops.in(t, "flush state.lock.….tmp", "rename state.lock.… kept")
+	ops.in(t, "rename state.lock.… kept", "rename state.lock.… state")
 	noError(t, lock.Release())
 }
 
@@ -222,18 +243,12 @@ func TestSharedRecordIsFlushedFirst(t *testing.T) {
 		f := &faults{fail: failing(map[string]syscall.Errno{"create-unnamed": syscall.EINVAL})}
 		lock := tryAcquire(t, state,
 			lockfile.WithFiles(lockfile.Options{System: sys}, f.files()))
-		f.mu.Lock()
-		named := slices.IndexFunc(f.done, func(op string) bool {
-			return strings.HasPrefix(op, "rename-noreplace ") &&
-				strings.HasSuffix(op, " state.lock")
-		})
-		flushed := named >= 0 && slices.ContainsFunc(f.done[:named], func(op string) bool {
-			return strings.HasPrefix(op, "flush state.lock.")
-		})
+		ops := f.ops()
+		named := ops.index("rename-noreplace … state.lock")
+		flushed := named >= 0 && ops[:named].index("flush state.lock.…") >= 0
 		if named < 0 || flushed != want {
-			t.Errorf("local %v: flushed first %v: %q", local, flushed, f.done)
+			t.Errorf("local %v: flushed first %v: %q", local, flushed, ops)
 		}
-		f.mu.Unlock()
 		noError(t, lock.Release())
 	}
 }

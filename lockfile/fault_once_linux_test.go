@@ -76,10 +76,10 @@ func TestFailedAcquireIsWithdrawn(t *testing.T) {
 			})
 			lock, err := lockfile.TryAcquire(state, lockfile.WithFiles(c.opts, f.files()))
 			if lock != nil || !errors.Is(err, syscall.EIO) || !failed {
-				t.Fatalf("%v, %v, failed %v: %q", lock, err, failed, f.done)
+				t.Fatalf("%v, %v, failed %v: %q", lock, err, failed, f.ops())
 			}
 			if _, err := os.Lstat(state + ".lock"); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the record stays: %v: %q", err, f.done)
+				t.Errorf("the record stays: %v: %q", err, f.ops())
 			}
 			noError(t, tryAcquire(t, state, lockfile.Options{}).Release())
 			noLeftovers(t, state)
