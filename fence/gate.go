@@ -135,6 +135,22 @@ func Entered(gate Gate) (Token, bool) {
 	return 0, false
 }
 
+// Still returns an error that matches ErrGateLost if the gate of a Counter excludes nobody any
+// more, because its file was removed or replaced. It does not look at the number.
+func Still(gate Gate) error {
+	g, ok := gate.(*fileGate)
+	if !ok {
+		_, err := gate.Current()
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.released {
+		return g.c.fail("look at", ErrReleased)
+	}
+	return g.still()
+}
+
 func (g *fileGate) current(op string) (Token, error) {
 	if g.released {
 		return 0, g.c.fail(op, ErrReleased)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -112,6 +113,38 @@ func TestAfterRelease(t *testing.T) {
 	noError(t, other.Release())
 	if _, err := os.Stat(state); err == nil {
 		t.Error("something was written")
+	}
+}
+
+// A release beside a write, which waits for more to read, does not wait for it; the write finds the
+// lock released, and takes its temporary with it.
+func TestReleaseBesideWrite(t *testing.T) {
+	for _, name := range []string{"state", "other"} {
+		t.Run(name, func(t *testing.T) {
+			state := newState(t)
+			path := filepath.Join(filepath.Dir(state), name)
+			noError(t, os.WriteFile(path, []byte("old"), 0o600))
+			lock := tryAcquire(t, state, lockfile.Options{})
+			r, w := io.Pipe()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := lock.WriteFrom(path, r, 0o600)
+				failed <- err
+			}()
+			_, err := w.Write([]byte("the beginning"))
+			noError(t, err)
+			noError(t, lock.Release())
+			noError(t, w.Close())
+			if err := <-failed; !errors.Is(err, lockfile.ErrReleased) ||
+				errors.Is(err, lockfile.ErrLost) {
+				t.Errorf("the write: %v", err)
+			}
+			if text := content(t, path); text != "old" {
+				t.Errorf("there is %q", text)
+			}
+			noLeftovers(t, state)
+			noError(t, tryAcquire(t, state, lockfile.Options{}).Release())
+		})
 	}
 }
 

@@ -14,7 +14,7 @@ type idle struct {
 	users int
 	in    vfs.File // set: the place is parked while it has no users; a file in the directory
 	stop  func()   // what is to park it; nil: nothing
-	over  bool     // the place is closed
+	over  bool     // the place is closed, or will be when the last user leaves
 }
 
 // enter keeps the place open until leave.
@@ -31,6 +31,9 @@ func (p *place) leave() {
 	p.idle.mu.Lock()
 	defer p.idle.mu.Unlock()
 	p.idle.users--
+	if p.idle.over && p.idle.users == 0 {
+		_ = p.letGo()
+	}
 	if p.idle.in == nil || p.idle.users > 0 || p.idle.over {
 		return
 	}

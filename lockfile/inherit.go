@@ -130,5 +130,5 @@ func (i *Inherited) GoString() string { return "lockfile.Inherited " + i.describ
 // Close gives back what Inherit opened. It does not touch the lock.
 func (i *Inherited) Close() error {
 	i.markLost(&Error{Op: "use", Path: i.p.state(), Err: ErrReleased})
-	return i.p.dir.Close()
+	return i.p.shut()
 }

@@ -341,7 +341,7 @@ func (l *Lock) giveUp(gate fence.Gate) error {
 func (l *Lock) withdrawLater() {
 	l.p.kept = true
 	l.p.in.Go(func() {
-		defer l.p.shut()
+		defer func() { _ = l.p.shut() }()
 		pause := pause{in: l.p.in, most: time.Second}
 		for told := false; ; told = true {
 			_ = pause.wait(context.Background())

@@ -168,19 +168,27 @@ func (p *place) sight() probe.Sight {
 // close gives the directory back, unless a record is still to be withdrawn from it.
 func (p *place) close() {
 	if !p.kept {
-		p.shut()
+		_ = p.shut()
 	}
 }
 
-func (p *place) shut() {
+// shut is close in any case. Who has entered keeps the directory until he leaves.
+func (p *place) shut() error {
 	p.idle.mu.Lock()
+	defer p.idle.mu.Unlock()
 	p.idle.over = true
 	p.idle.end()
-	p.idle.mu.Unlock()
+	if p.idle.users > 0 {
+		return nil
+	}
+	return p.letGo()
+}
+
+func (p *place) letGo() error {
 	if p.counter != nil {
 		_ = p.counter.Rest()
 	}
-	_ = p.dir.Close()
+	return p.dir.Close()
 }
 
 func (p *place) state() string      { return p.path(p.base) }

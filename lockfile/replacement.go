@@ -18,6 +18,7 @@ const opWrite = "write"
 type replacement struct {
 	p    *place // of the file that is replaced
 	dir  vfs.Dir
+	lent bool // dir is that of the lock, which the writer has entered
 	file vfs.File
 	temp string // "" once it was renamed
 
@@ -27,20 +28,16 @@ type replacement struct {
 func (w *replacement) tempName() string { return w.besides.tempName() }
 
 func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, error) {
-	p, err := openTarget(opWrite, path, &t.p.opts)
-	if err != nil {
+	w, old, is, err := t.target(path)
+	if w == nil {
 		return nil, err
 	}
-	w := &replacement{p: p, dir: p.dir, besides: p}
-	if p.sameDir(t.p) {
-		w.besides = t.p // swept with the lock that is held
-	}
+	p := w.p
 	w.temp = w.tempName()
 	fail := func(step, name string, err error) (*replacement, error) {
 		w.close()
 		return nil, p.failed(opWrite, step, name, err)
 	}
-	old, is, err := vfs.Found(p.dir, p.base)
 	switch {
 	case err == nil && !is:
 		old.UID, old.GID = -1, -1
@@ -72,6 +69,31 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 		}
 	}
 	return w, nil
+}
+
+// target finds the file to replace, and says what is there, and whether something is. Without one
+// the error says why not; with one it is that of the look.
+func (t *tenure) target(path string) (w *replacement, old vfs.Info, is bool, err error) {
+	if self, err := t.p.self(); err == nil {
+		base, old, is, ok := vfs.Within(t.p.opts.fileSystem(), path, t.p.dir, self)
+		if ok && checkName(opWrite, path, base) == nil {
+			w := &replacement{p: t.p, dir: t.p.dir, lent: true, besides: t.p}
+			if base != t.p.base {
+				w.p = newPlace(t.p.dir, base, &t.p.opts)
+			}
+			return w, old, is, nil
+		}
+	}
+	p, err := openTarget(opWrite, path, &t.p.opts)
+	if err != nil {
+		return nil, old, false, err
+	}
+	w = &replacement{p: p, dir: p.dir, besides: p}
+	if p.sameDir(t.p) {
+		w.besides = t.p // swept with the lock that is held
+	}
+	old, is, err = vfs.Found(p.dir, p.base)
+	return w, old, is, err
 }
 
 func (p *place) sameDir(q *place) bool {
@@ -188,5 +210,7 @@ func (w *replacement) close() {
 		_ = w.dir.Remove(w.temp)
 	}
 	w.closeFile()
-	w.p.close()
+	if !w.lent {
+		w.p.close()
+	}
 }

@@ -122,6 +122,10 @@ func (t *tenure) compare(op string, now fence.Token) error {
 		t.by.markLost(err)
 		return err
 	}
+	return t.compareRecord(op)
+}
+
+func (t *tenure) compareRecord(op string) error {
 	stands, err := t.by.stands()
 	if err != nil {
 		return t.p.failed(op, "look at the record", t.p.lockName(), err)
@@ -132,6 +136,17 @@ func (t *tenure) compare(op string, now fence.Token) error {
 		return err
 	}
 	return nil
+}
+
+// checkAgain is the check after a change. As long as the gate is one nobody else raises the number.
+func (t *tenure) checkAgain(gate fence.Gate, op string) error {
+	if t.p.opts.WithoutKernelLock {
+		return t.checkUnder(gate, op)
+	}
+	if err := fence.Still(gate); err != nil {
+		return t.p.failed(op, "look at the fence", t.p.fenceName(), err)
+	}
+	return t.compareRecord(op)
 }
 
 // Commit runs fn, which makes a change visible (typically one rename), while nobody can take over
@@ -175,13 +190,16 @@ func (t *tenure) commitUnderGate(ctx context.Context, op string, fn func() error
 		return err
 	}
 	defer gate.Release()
+	if err := t.by.hasEnded(); err != nil { // a release was faster
+		return during(op, err)
+	}
 	if err := t.checkEntered(gate, op); err != nil {
 		return err
 	}
 	if err := fn(); err != nil {
 		return err
 	}
-	if err := t.checkUnder(gate, op); err != nil {
+	if err := t.checkAgain(gate, op); err != nil {
 		why := "the lock was lost meanwhile"
 		if !errors.Is(err, ErrLost) {
 			why = "whether the lock was still held then cannot be said"
@@ -220,6 +238,8 @@ func (t *tenure) WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, e
 func (t *tenure) write(
 	path string, data []byte, r io.Reader, perm fs.FileMode, previous string,
 ) (int64, error) {
+	t.p.enter()
+	defer t.p.leave()
 	if err := t.by.hasEnded(); err != nil { // the rest is asked before the gate
 		return 0, during(opWrite, err)
 	}

@@ -41,6 +41,18 @@ func OpenSeen(dir Dir, name string) (File, error) {
 	return dir.Open(name, Read)
 }
 
+// Within is OpenParent and Found for a path that leads into a directory that is open already: self
+// is what dir.Self says. False where it leads elsewhere, or its last element is a link, or that
+// cannot be told.
+func Within(files FS, path string, dir Dir, self Info) (base string, info Info, is, ok bool) {
+	if o, can := files.(interface {
+		within(path string, dir Dir, self Info) (string, Info, bool, bool)
+	}); can {
+		return o.within(path, dir, self)
+	}
+	return "", Info{}, false, false
+}
+
 // Glance is dir.Stat for who does not mind that there is no such name: is says whether there is
 // one.
 func Glance(dir Dir, name string) (info Info, is bool, err error) {

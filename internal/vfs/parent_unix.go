@@ -3,6 +3,7 @@
 package vfs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,13 +12,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// parentOf is splitLast for a path whose last element is a name.
+func parentOf(path string) (at, base string, ok bool) {
+	at, base = splitLast(path)
+	return at, base, strings.IndexByte(path, 0) < 0 && element(base) == nil
+}
+
+// within is explained at Within.
+func (osFS) within(path string, dir Dir, self Info) (base string, info Info, is, ok bool) {
+	d, ours := dir.(*osDir)
+	at, base, named := parentOf(path)
+	if !ours || !named {
+		return "", info, false, false
+	}
+	if at == "" {
+		at = "."
+	}
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Stat(at, &st) }); err != nil ||
+		uint64(st.Dev) != self.Device || uint64(st.Ino) != self.Inode {
+		return "", info, false, false
+	}
+	info, is, err := d.glance(base)
+	return base, info, is, err == nil && info.Mode&fs.ModeSymlink == 0
+}
+
 // openParent is explained at OpenParent.
 func (osFS) openParent(path string) (Dir, string, bool) {
-	if strings.IndexByte(path, 0) >= 0 {
-		return nil, "", false
-	}
-	at, base := splitLast(path)
-	if element(base) != nil {
+	at, base, ok := parentOf(path)
+	if !ok {
 		return nil, "", false
 	}
 	if at == "" || at[0] != '/' {

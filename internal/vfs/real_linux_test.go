@@ -43,6 +43,60 @@ func TestOpenParentPath(t *testing.T) {
 	}
 }
 
+// A path leads into an open directory however it is spelled, and not where another directory stands
+// in that place by now, or a link would have to be followed.
+func TestWithin(t *testing.T) {
+	root := t.TempDir()
+	deep := filepath.Join(root, "a", "b")
+	for _, err := range []error{
+		os.MkdirAll(deep, 0o755), os.Symlink("a/b", filepath.Join(root, "link")),
+		os.WriteFile(filepath.Join(deep, "state"), []byte("text"), 0o600),
+		os.Symlink("state", filepath.Join(deep, "other")),
+		os.WriteFile(filepath.Join(root, "state"), nil, 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := vfs.OS().OpenDir(deep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	self, err := d.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(path, base string, size int64, there, leads bool) {
+		t.Helper()
+		got, info, is, ok := vfs.Within(vfs.OS(), path, d, self)
+		if ok != leads || ok && (got != base || is != there || info.Size != size) {
+			t.Errorf("%s: %q of %d bytes, there %v, leads %v", path, got, info.Size, is, ok)
+		}
+	}
+	t.Chdir(deep)
+	for _, at := range []string{"", "./", deep + "/", "../b/", "../../link/", root + "/link//"} {
+		check(at+"state", "state", 4, true, true)
+		check(at+"none", "none", 0, false, true)
+		check(at+"other", "", 0, false, false)
+	}
+	for _, path := range []string{
+		"", ".", "..", "/", "../state", root + "/state", root + "/none/state", "state/", "state/x",
+		"a\x00b", deep,
+	} {
+		check(path, "", 0, false, false)
+	}
+	if err := os.Rename(deep, deep+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	check(deep+"/state", "", 0, false, false)
+	check(deep+".moved/state", "state", 4, true, true)
+	check("state", "state", 4, true, true)
+}
+
 // A prefix picks out of many names, over several reads of the directory, those that have it.
 func TestNamesWithOfMany(t *testing.T) {
 	dir := t.TempDir()

@@ -156,13 +156,16 @@ var ofProtocol = []Mutant{
 		return err
 	}
 	defer gate.Release()
+	if err := t.by.hasEnded(); err != nil { // a release was faster
+		return during(op, err)
+	}
 	if err := t.checkEntered(gate, op); err != nil {
 		return err
 	}
 	if err := fn(); err != nil {
 		return err
 	}
-	if err := t.checkUnder(gate, op); err != nil {
+	if err := t.checkAgain(gate, op); err != nil {
 `, `	if err := t.check(op); err != nil {
 		return err
 	}
