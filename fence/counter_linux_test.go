@@ -312,7 +312,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 			c.Guard(context.Background(), 5, func() error { return nil })
 		}
 	}
-	if after := count(); after != before {
+	if after := count(); after > before { // what earlier tests left may be closed meanwhile
 		t.Errorf("%d descriptors, %d before", after, before)
 	}
 	if vfs.NativeLock() != vfs.LockOFD {

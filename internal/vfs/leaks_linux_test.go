@@ -48,7 +48,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 			t.Fatal(e)
 		}
 	}
-	if after := count(); after != before {
+	if after := count(); after > before { // what earlier tests left may be closed meanwhile
 		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }
