@@ -21,7 +21,7 @@ type TB interface {
 
 // Patience is how long a parent waits for a line or for the end of a child before it fails the
 // test. It is no part of any test's timing: it only turns a deadlock into a message.
-var Patience = time.Minute
+var Patience = 3 * time.Minute
 
 // Child is a real process that runs a registered function. Its methods fail the test rather than
 // return errors, and are for the goroutine of that test only.
