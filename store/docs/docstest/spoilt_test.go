@@ -120,7 +120,7 @@ func options() Options {
 			bool, error) {
 			return s.(*store).interrupt(key, v, value, step)
 		},
-		Patience: 20 * time.Second,
+		Patience: time.Minute,
 	}
 }
 
