@@ -16,15 +16,17 @@ import (
 	"github.com/probate-dev/probate/lockfile"
 )
 
-// disturb kills and stops workers, holders if it can, and fills the disk, until ctx ends.
+// disturb kills and stops workers, holders if it can, and fills the disk, until the time is over
+// and there was enough of it to say something, or ctx ends.
 func (s *soak) disturb(ctx context.Context) {
-	for {
+	over := time.Now().Add(s.length)
+	for now := time.Now(); now.Before(over) || s.tooShort() && now.Before(over.Add(patience)); {
 		pause := time.NewTimer(s.between(80, 300))
 		select {
 		case <-ctx.Done():
 			pause.Stop()
 			return
-		case <-pause.C:
+		case now = <-pause.C:
 		}
 		switch s.rand.IntN(9) {
 		case 0:
@@ -39,6 +41,13 @@ func (s *soak) disturb(ctx context.Context) {
 			s.killHolder()
 		}
 	}
+}
+
+// tooShort reports whether nothing can be said yet.
+func (s *soak) tooShort() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acks == 0 || s.killsHeld == 0 || s.takeovers == 0
 }
 
 // between returns a random time of so many milliseconds.

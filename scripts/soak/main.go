@@ -45,7 +45,7 @@ func main() {
 	flag.StringVar(&c.dir, "dir", "", "a folder on the filesystem to try (default: a temporary "+
 		"one, and as root a small disk in it that gets full)")
 	flag.Uint64Var(&c.seed, "seed", rand.Uint64(), "of the random times, choices and faults")
-	flag.DurationVar(&c.still, "standstill", 5*time.Second, "the longest pause between two commits")
+	flag.DurationVar(&c.still, "standstill", 30*time.Second, "the longest pause between two commits")
 	flag.IntVar(&c.workers, "workers", 6, "how many processes")
 	flag.IntVar(&c.faults, "faults", 400, "one in so many file operations of every second process "+
 		"fails, 0 for none")
@@ -86,9 +86,7 @@ func run(ctx context.Context, c settings) int {
 		fmt.Print(", a disk that gets full")
 	}
 	fmt.Println()
-	ended, cancel := context.WithTimeout(ctx, c.length)
-	defer cancel()
-	if err := s.run(ended); err != nil {
+	if err := s.run(ctx); err != nil {
 		s.violation("%v", err)
 	}
 	s.finalChecks()

@@ -17,8 +17,9 @@ import (
 	"time"
 )
 
-// patience is how long the parent waits for workers to end by themselves.
-const patience = 30 * time.Second
+// patience is how long the parent waits for what must happen: workers that end by themselves, a
+// commit.
+const patience = time.Minute
 
 const labelPrefix = "soak "
 
@@ -81,7 +82,7 @@ func (s *soak) violate(format string, args ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
-// run starts the workers, disturbs them until ctx ends, and lets them end.
+// run starts the workers, disturbs them until it is over or ctx ends, and lets them end.
 func (s *soak) run(ctx context.Context) error {
 	for slot := range s.workers {
 		if err := s.start(slot); err != nil {

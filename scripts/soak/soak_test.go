@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // The whole of it, in short. scripts/mutants runs it on code that is broken on purpose.
 func TestSoak(t *testing.T) {
-	c := settings{length: *soakFor, still: 10 * time.Second, seed: rand.Uint64(), workers: 6,
+	c := settings{length: *soakFor, still: 30 * time.Second, seed: rand.Uint64(), workers: 6,
 		faults: *soakFaults, private: os.Geteuid() == 0}
 	if code := run(t.Context(), c); code != 0 {
 		t.Errorf("exit code %d", code)
