@@ -225,7 +225,7 @@ func (b *faultBench) underLock(r faultResult) {
 func (b *faultBench) settled(c *client, r faultResult) {
 	t := b.t
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		in := look(t, c.state)
 		if in.Verdict != identity.Alive || c.holder != nil && in.LockID == c.was.LockID {
 			return
