@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
@@ -146,7 +147,7 @@ func (c *Counter) TryEnter() (Gate, error) {
 func (c *Counter) Hold(ctx context.Context) (Gate, error) {
 	const shortest, longest = 50 * time.Microsecond, 5 * time.Millisecond
 	if ctx.Err() != nil {
-		return nil, c.fail("take the gate of", context.Cause(ctx))
+		return nil, c.fail("take the gate of", ended.Cause(ctx))
 	}
 	for pause := shortest; ; pause = min(2*pause, longest) {
 		g, err := c.try(true)
@@ -176,7 +177,7 @@ func (c *Counter) pause(ctx context.Context, d time.Duration) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ended.Cause(ctx)
 	}
 	return nil
 }

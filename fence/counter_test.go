@@ -323,6 +323,7 @@ func TestBusy(t *testing.T) {
 	c.opts.Pause = func(context.Context, time.Duration) error { cancel(cause); return nil }
 	_, err = c.Hold(ctx)
 	want(t, err, cause)
+	want(t, err, context.Canceled)
 	want(t, err, ErrGateBusy)
 	if got := err.Error(); got !=
 		"fence: wait for the gate of "+path+": somebody else holds the gate: tired" {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/probate-dev/probate/internal/ended"
 )
 
 // Memory is a Store in the memory of one process: for tests, and for code that guards against its
@@ -35,14 +37,14 @@ func (m *Memory) TryHold() (Gate, error) {
 // Hold is explained at Store.
 func (m *Memory) Hold(ctx context.Context) (Gate, error) {
 	if ctx.Err() != nil {
-		return nil, fail("take the gate of", memoryPath, context.Cause(ctx))
+		return nil, fail("take the gate of", memoryPath, ended.Cause(ctx))
 	}
 	select {
 	case m.slot <- struct{}{}:
 		return &memoryGate{m: m}, nil
 	case <-ctx.Done():
 		return nil, fail("wait for the gate of", memoryPath,
-			fmt.Errorf("%w: %w", ErrGateBusy, context.Cause(ctx)))
+			fmt.Errorf("%w: %w", ErrGateBusy, ended.Cause(ctx)))
 	}
 }
 

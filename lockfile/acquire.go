@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/probe"
 )
 
@@ -15,7 +16,7 @@ import (
 // takes the lock over when its owner is provably gone. A lock that cannot be judged is refused
 // after a few looks, unless Options.WaitUnknown. The state need not exist; its directory must.
 //
-// Errors are *BusyError (matching ErrBusy, and the cause of ctx when that ended the wait), or
+// Errors are *BusyError (matching ErrBusy, and when ctx ended the wait its Err and its cause), or
 // *Error with the step that failed. After an error nothing is held, and nothing is left behind, but
 // for a record that could not be withdrawn because the gate was busy: a goroutine removes it as
 // soon as it can.
@@ -41,7 +42,7 @@ const (
 
 func acquire(ctx context.Context, path string, opts *Options, wait bool) (*Lock, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, &Error{Op: opAcquire, Path: path, Step: "begin", Err: context.Cause(ctx)}
+		return nil, &Error{Op: opAcquire, Path: path, Step: "begin", Err: ended.Cause(ctx)}
 	}
 	p, err := openPlaceToChange(opAcquire, path, opts)
 	if err != nil {

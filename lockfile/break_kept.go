@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/internal/vfs"
 )
 
@@ -52,7 +53,7 @@ func (p *place) breakKept(
 // awaitYield waits until another file than the one that was seen stands at S.lock, or none.
 func (p *place) awaitYield(ctx context.Context, s sighting) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, p.opts.gateWait(),
-		fmt.Errorf("it was waited for %v", p.opts.gateWait()))
+		ended.Whole(fmt.Errorf("it was waited for %v", p.opts.gateWait())))
 	defer cancel()
 	pause := pause{in: p.in, most: longestPause}
 	for {

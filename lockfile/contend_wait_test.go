@@ -142,10 +142,12 @@ func TestWaitEnds(t *testing.T) {
 		OnWaiting: func(lockfile.Inspection) { stopNow(stop) }})
 	wantError(t, err, lockfile.ErrBusy)
 	wantError(t, err, stop)
+	wantError(t, err, context.Canceled)
 
 	// One that has ended before it begins looks at nothing.
 	_, err = lockfile.Acquire(ctx, "/no/such/place/state", lockfile.Options{})
 	wantError(t, err, stop)
+	wantError(t, err, context.Canceled)
 	expect(t, owner, "release", "ok")
 	noLeftovers(t, state)
 }

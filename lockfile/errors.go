@@ -71,8 +71,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// BusyError says who holds the lock, or why it cannot be said. It matches ErrBusy, and the cause of
-// the context when waiting for the lock ended with it.
+// BusyError says who holds the lock, or why it cannot be said. It matches ErrBusy, and the Err and
+// the cause of the context when waiting for the lock ended with it.
 type BusyError struct {
 	Inspection        // everything that Inspect would say
 	Cause      error  // why waiting ended: the context's cause, ErrGateBusy, or nil

@@ -37,6 +37,9 @@ func TestStoppedInsideTheGate(t *testing.T) {
 	req := lockfile.BreakRequest{LockID: id, Reason: "test", EvenIfAlive: true}
 	_, err := lockfile.Break(always, state, req, lockfile.Options{GateWait: soon})
 	wantError(t, err, lockfile.ErrGateBusy)
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("as if the caller's time were up: %v", err)
+	}
 	stopped(t, err.Error(), holder.PID())
 	if kind := lockfile.KindOf(err); kind != lockfile.KindGateBusy {
 		t.Errorf("kind %s", kind)

@@ -68,3 +68,29 @@ func (p *place) parkIfIdle() {
 		vfs.Park(p.dir, p.idle.in)
 	}
 }
+
+// close gives the directory back, unless a record is still to be withdrawn from it.
+func (p *place) close() {
+	if !p.kept {
+		_ = p.shut()
+	}
+}
+
+// shut is close in any case. Who has entered keeps the directory until he leaves.
+func (p *place) shut() error {
+	p.idle.mu.Lock()
+	defer p.idle.mu.Unlock()
+	p.idle.over = true
+	p.idle.end()
+	if p.idle.users > 0 {
+		return nil
+	}
+	return p.letGo()
+}
+
+func (p *place) letGo() error {
+	if p.counter != nil {
+		_ = p.counter.Rest()
+	}
+	return p.dir.Close()
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/probate-dev/probate/fence"
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/probe"
 )
@@ -163,32 +164,6 @@ func (p *place) sight() probe.Sight {
 		return *p.seen
 	}
 	return probe.NewSight(p.sys)
-}
-
-// close gives the directory back, unless a record is still to be withdrawn from it.
-func (p *place) close() {
-	if !p.kept {
-		_ = p.shut()
-	}
-}
-
-// shut is close in any case. Who has entered keeps the directory until he leaves.
-func (p *place) shut() error {
-	p.idle.mu.Lock()
-	defer p.idle.mu.Unlock()
-	p.idle.over = true
-	p.idle.end()
-	if p.idle.users > 0 {
-		return nil
-	}
-	return p.letGo()
-}
-
-func (p *place) letGo() error {
-	if p.counter != nil {
-		_ = p.counter.Rest()
-	}
-	return p.dir.Close()
 }
 
 func (p *place) state() string      { return p.path(p.base) }
@@ -344,7 +319,7 @@ func (p *place) holdGate(ctx context.Context, op string) (fence.Gate, error) {
 		}
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, p.opts.gateWait(),
-		fmt.Errorf("it was held for %v", p.opts.gateWait()))
+		ended.Whole(fmt.Errorf("it was held for %v", p.opts.gateWait())))
 	defer cancel()
 	gate, err := p.counter.Hold(bounded)
 	if errors.Is(err, ErrGateBusy) && ctx.Err() == nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/lockfile/internal/seam"
 	"github.com/probate-dev/probate/probe"
@@ -150,7 +151,7 @@ func pauseOr(ctx context.Context, d time.Duration, c <-chan struct{}) (woken boo
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return false, ended.Cause(ctx)
 	case <-c:
 		return true, nil
 	case <-timer.C:

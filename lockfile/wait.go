@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/internal/vfs"
 	"github.com/probate-dev/probate/internal/wake"
 )
@@ -134,7 +135,7 @@ func (w *waiting) wait(ctx context.Context, s sighting) (*Lock, error) {
 	w.queue.Deafen()
 	if !w.watching(s, position.Ahead == 0) && w.watchFor(s, position.Ahead == 0) &&
 		!(w.watches && w.stays()) {
-		return nil, context.Cause(ctx) // look again: it may have happened before
+		return nil, ended.Cause(ctx) // look again: it may have happened before
 	}
 	if w.bell == nil && (w.watch == nil || !w.watch.File) {
 		return nil, w.pause.wait(ctx)
@@ -173,10 +174,10 @@ func (w *waiting) wait(ctx context.Context, s sighting) (*Lock, error) {
 func (w *waiting) atBell(ctx context.Context, d time.Duration) (*Lock, error) {
 	switch w.bell.Wait(ctx, d) {
 	case wake.TimeIsUp:
-		return nil, context.Cause(ctx)
+		return nil, ended.Cause(ctx)
 	case wake.Rung:
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, ended.Cause(ctx)
 		}
 		lock, err := w.p.acquirePrepared()
 		if err != errTaken {
@@ -185,7 +186,7 @@ func (w *waiting) atBell(ctx context.Context, d time.Duration) (*Lock, error) {
 		w.bell.Forget() // look after all that is forgotten
 	}
 	w.echoing = echoes
-	return nil, context.Cause(ctx)
+	return nil, ended.Cause(ctx)
 }
 
 // unwatched waits where nothing wakes anybody.
@@ -221,7 +222,7 @@ func (w *waiting) sleep(ctx context.Context, position wake.Position) error {
 			_ = w.p.in.Pause(ctx, d)
 		}
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return ended.Cause(ctx)
 		}
 		slept += d
 		if position = w.queue.Position(); position.Ahead < 2 {

@@ -20,16 +20,17 @@ var arrows = map[string][]string{
 	"internal/vfs/simfs":     {"internal/vfs"},
 	"probe":                  {},
 	"identity":               {"probe", "internal/strictjson"},
-	"fence":                  {"internal/vfs"},
+	"fence":                  {"internal/vfs", "internal/ended"},
 	"lockfile":               {"probe", "identity", "fence", "internal", "lockfile/internal/seam"},
 	"lockfile/internal":      {"probe", "identity", "fence", "lockfile", "internal"},
 	"lockfile/internal/seam": {"internal"},
 	"store":                  {"probe", "identity", "fence", "lockfile", "internal", "store"},
-	"store/ops":              {"probe", "identity", "fence", "lockfile", "store/internal"},
-	"cmd/probate":            {"cmd/probate/internal"},
-	"cmd/probate/internal":   {"probe", "identity", "fence", "lockfile", "internal", "store"},
-	"examples":               {"identity", "lockfile", "store/statefile", "store/ops"},
-	"scripts":                {"scripts", "probe", "identity", "fence", "lockfile", "store"},
+	"store/ops": {"probe", "identity", "fence", "lockfile", "internal/ended",
+		"store/internal"},
+	"cmd/probate":          {"cmd/probate/internal"},
+	"cmd/probate/internal": {"probe", "identity", "fence", "lockfile", "internal", "store"},
+	"examples":             {"identity", "lockfile", "store/statefile", "store/ops"},
+	"scripts":              {"scripts", "probe", "identity", "fence", "lockfile", "store"},
 }
 
 // thirdParty are the modules that a folder may use besides the standard library. A library that is

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/store/internal/refusal"
 )
@@ -127,7 +128,7 @@ func Explain(op, key, path, step string, err error) *Error {
 // begin checks what every call checks first.
 func begin(ctx context.Context, op, key, path string) error {
 	if ctx.Err() != nil {
-		e := Explain(op, key, path, "begin", context.Cause(ctx))
+		e := Explain(op, key, path, "begin", ended.Cause(ctx))
 		e.Next = "nothing was done: try again, with more time"
 		return e
 	}

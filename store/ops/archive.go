@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+
+	"github.com/probate-dev/probate/internal/ended"
 )
 
 // ArchiveFinished puts the finished operations of these environments away, of all when none is
@@ -48,7 +50,7 @@ func (f *Folder) ArchiveFinished(ctx context.Context, environments ...string) (i
 		err := w.sweep()
 		for batch := range slices.Chunk(put, 64) { // a commit keeps others waiting
 			if err == nil {
-				err = context.Cause(ctx)
+				err = ended.Cause(ctx)
 			}
 			if err == nil {
 				if err = w.putAway(batch); err == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/store/internal/tenure"
 	"github.com/probate-dev/probate/store/internal/turn"
@@ -116,7 +117,7 @@ func (f *Folder) locked(ctx context.Context, op string, fn func(w *writer) error
 	defer v.close()
 	const more = "nothing was changed: try again, with more time"
 	if ctx.Err() != nil {
-		e := v.failed("begin", ".", "", context.Cause(ctx))
+		e := v.failed("begin", ".", "", ended.Cause(ctx))
 		e.Next = more
 		return e
 	}

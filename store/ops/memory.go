@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/ended"
 )
 
 // Memory is a Store in the memory of one process, for tests: nothing outlives the process.
@@ -78,7 +79,7 @@ func (m *Memory) Begin(ctx context.Context, r Request) (Operation, bool, error) 
 	defer m.mu.Unlock()
 	a, err := r.check()
 	me, noStamp := stampNow()
-	if err = errors.Join(err, noStamp, context.Cause(ctx)); err != nil {
+	if err = errors.Join(err, noStamp, ended.Cause(ctx)); err != nil {
 		return Operation{}, false, m.failed("begin", "check the request", r.ID, nil, err)
 	}
 	if old := m.byID[a.id]; old != nil {
@@ -110,7 +111,7 @@ func (m *Memory) Get(id string) (Operation, error) {
 func (m *Memory) change(ctx context.Context, name, id string, expected *Revision,
 	fn func(op Operation, me Stamp) (Operation, bool, error)) (Operation, error) {
 	me, noStamp := stampNow()
-	err := errors.Join(checkText("id", id), noStamp, context.Cause(ctx))
+	err := errors.Join(checkText("id", id), noStamp, ended.Cause(ctx))
 	if err != nil {
 		return Operation{}, m.failed(name, "check the arguments", id, nil, err)
 	}
@@ -289,7 +290,7 @@ func (m *Memory) ArchiveFinished(ctx context.Context, environments ...string) (i
 			put = append(put, op)
 		}
 	}
-	if err := context.Cause(ctx); err != nil {
+	if err := ended.Cause(ctx); err != nil {
 		return 0, m.failed("archive", "put operations away", "", nil, err)
 	}
 	for _, op := range put {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/store/internal/refusal"
 	"github.com/probate-dev/probate/store/internal/tenure"
@@ -56,7 +57,7 @@ func (f *File[T]) update(ctx context.Context, op string, wait bool,
 		}
 		if ctx.Err() != nil {
 			return &Error{Op: op, Path: f.path, Step: "write the new version",
-				Err: context.Cause(ctx), Next: "nothing was changed: try again, with more time"}
+				Err: ended.Cause(ctx), Next: "nothing was changed: try again, with more time"}
 		}
 		if err := f.write(op, lock, data, changed); err != nil {
 			return err
@@ -75,7 +76,7 @@ func (f *File[T]) hold(ctx context.Context, op string, wait bool,
 			Next: "change the program"}
 	}
 	if ctx.Err() != nil {
-		return &Error{Op: op, Path: f.path, Step: "begin", Err: context.Cause(ctx),
+		return &Error{Op: op, Path: f.path, Step: "begin", Err: ended.Cause(ctx),
 			Next: "nothing was changed: try again, with more time"}
 	}
 	key := turn.Key(f.path)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/store/docs"
 )
@@ -201,7 +202,7 @@ func (s *Store) exec(ctx context.Context, statement string, args ...any) (int64,
 // List is explained at docs.Store.
 func (s *Store) List(ctx context.Context) ([]string, error) {
 	if ctx.Err() != nil {
-		return nil, s.failed("list", "", "begin", context.Cause(ctx))
+		return nil, s.failed("list", "", "begin", ended.Cause(ctx))
 	}
 	keys, err := s.keys(ctx)
 	if err != nil {
@@ -233,7 +234,7 @@ func (s *Store) keys(ctx context.Context) (keys []string, err error) {
 // caused adds the cause of the context, which database/sql does not tell.
 func caused(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
-		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		return fmt.Errorf("%w: %w", ended.Cause(ctx), err)
 	}
 	return err
 }

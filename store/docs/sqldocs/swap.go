@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/ended"
 	"github.com/probate-dev/probate/store/docs"
 )
 
@@ -92,7 +93,7 @@ func (r row) check() error {
 // ready checks what every call checks first.
 func (s *Store) ready(ctx context.Context, op, key string) error {
 	if ctx.Err() != nil {
-		return s.failed(op, key, "begin", context.Cause(ctx))
+		return s.failed(op, key, "begin", ended.Cause(ctx))
 	}
 	if err := docs.CheckKey(key); err != nil {
 		return s.failed(op, key, "check the key", err)
@@ -154,7 +155,7 @@ func (s *Store) change(ctx context.Context, op, key string, expected docs.Versio
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return docs.Absent, s.failed(op, key, "wait for this store's other writers",
-			context.Cause(ctx))
+			ended.Cause(ctx))
 	}
 	old, err := s.look(ctx, op, key)
 	if err != nil {

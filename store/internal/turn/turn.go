@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+
+	"github.com/probate-dev/probate/internal/ended"
 )
 
 // ErrReentrant is returned to a goroutine whose turn it is already.
@@ -55,7 +57,7 @@ func Take(ctx context.Context, key string) (done func(), err error) {
 	case l.place <- struct{}{}:
 	case <-ctx.Done():
 		l.leave(key)
-		return nil, context.Cause(ctx)
+		return nil, ended.Cause(ctx)
 	}
 	return l.taken(key, me), nil
 }
