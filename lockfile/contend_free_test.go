@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/probate-dev/probate/identity"
@@ -102,9 +103,22 @@ func TestOneProcessManySpellings(t *testing.T) {
 
 func inspect(t probetest.TB, state string) lockfile.Inspection {
 	t.Helper()
-	in, err := lockfile.Inspect(state, lockfile.Options{})
-	noError(t, err)
+	var in lockfile.Inspection
+	unforked(func() {
+		var err error
+		in, err = lockfile.Inspect(state, lockfile.Options{})
+		noError(t, err)
+	})
 	return in
+}
+
+// unforked runs what opens records, while no test of this process starts another one: until that
+// has become its program it has every file open that is open here, and a torn record that somebody
+// has open is no orphan.
+func unforked(fn func()) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fn()
 }
 
 // One holds, one waits, the first releases, and a third comes in between: the record is another

@@ -150,7 +150,7 @@ func (c *countdown) decide(t probetest.TB, s step) syscall.Errno {
 	}
 	if c.n--; c.n == 0 {
 		t.Logf("killed half-way through %s", s.text)
-		s.half(t)
+		unforked(func() { s.half(t) })
 		c.reached = true
 		return killHere
 	}

@@ -177,7 +177,7 @@ func TestOrphanIsOpened(t *testing.T) {
 	t.Parallel()
 	state := newState(t)
 	noError(t, tryAcquire(t, state, lockfile.Options{}).Release()) // makes the fence
-	noError(t, os.WriteFile(state+".lock", nil, 0o600))
+	unforked(func() { noError(t, os.WriteFile(state+".lock", nil, 0o600)) })
 	if in := inspect(t, state); in.Verdict != identity.Gone {
 		t.Skipf("the orphan proof is not possible here: %v", in.Finding)
 	}
