@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/probate-dev/probate/identity"
+	"github.com/probate-dev/probate/internal/nextstep"
 	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/internal/vfs"
 )
@@ -14,7 +14,7 @@ import (
 // BreakRequest is what a person takes responsibility for.
 type BreakRequest struct {
 	LockID      string // the tenure that the person saw: Inspection.LockID
-	Reason      string // why, for the log
+	Reason      string // why, for the log; there must be a letter or a digit in it
 	By          string // who, for the log; the user's number when empty
 	EvenIfAlive bool   // also when the owner lives
 }
@@ -41,9 +41,10 @@ type Broken struct {
 // as soon as it can.
 func Break(ctx context.Context, path string, req BreakRequest, opts Options) (*Broken, error) {
 	const op = "break"
-	if strings.TrimSpace(req.Reason) == "" {
+	if !nextstep.IsReason(req.Reason) {
 		return nil, &Error{Op: op, Path: path, Step: "check the request",
-			Err: errors.New("BreakRequest.Reason is empty: the log must say why")}
+			Err: fmt.Errorf("BreakRequest.Reason %q does not say why: no letter, no digit",
+				req.Reason)}
 	}
 	p, err := openPlaceToChange(op, path, &opts)
 	if err != nil {

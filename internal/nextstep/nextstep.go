@@ -4,6 +4,7 @@ package nextstep
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/probate-dev/probate/identity"
 	"github.com/probate-dev/probate/internal/shell"
@@ -66,7 +67,18 @@ func (c Case) Next(sys probe.System, sh shell.System) []string {
 		return []string{first}
 	}
 	return []string{first + ", or, if you are sure that nothing uses " + sh.Quote(c.State) + ":",
-		"probate break --lock-id " + c.LockID + ` --reason "…" ` + state}
+		"probate break --lock-id " + c.LockID + ` --reason "` + why + `" ` + state}
+}
+
+// why stands for the reason that a person is to give. Pasted as it is, it is refused.
+const why = "…"
+
+// IsReason reports whether text can be a person's reason: there is a letter or a digit in it, in
+// whatever script.
+func IsReason(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsNumber(r)
+	})
 }
 
 const (

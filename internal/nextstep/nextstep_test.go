@@ -12,6 +12,16 @@ import (
 
 var posix = shell.System{OS: "linux"}
 
+// What stands for a reason in the advice is none.
+func TestIsReason(t *testing.T) {
+	for text, want := range map[string]bool{"": false, " ": false, why: false, "...": false,
+		"?!": false, "é": true, "理": true, "٣": true, "x": true, "#4711": true, "\xff": false} {
+		if got := IsReason(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 // Whatever was found, the last line ends in the command that is the right one for it.
 func TestNext(t *testing.T) {
 	const breakIt = `probate break --lock-id 0123456789abcdef --reason "…" 'a b'`

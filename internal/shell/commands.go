@@ -93,6 +93,14 @@ func (s System) Which(name string) string {
 	return "command -v " + s.Quote(name)
 }
 
+// Nothing is a command that writes nothing and succeeds.
+func (s System) Nothing() string {
+	if s.OS == "windows" {
+		return "cmd /c rem"
+	}
+	return "true"
+}
+
 // Space shows how much room the filesystem of a directory has, for content and for files.
 func (s System) Space(dir string) string {
 	if s.OS == "windows" {

@@ -98,9 +98,10 @@ type Receipt struct {
 // Takeover says on what ground Claim may take an operation whose process is not provably gone. The
 // zero value: on none.
 type Takeover struct {
-	Reason      string // a person's, for the record; required for the other two
-	EvenUnknown bool   // also when nothing can be proven
-	EvenAlive   bool   // also when its process lives
+	// Reason is a person's, for the record. The other two require it, with a letter or digit in it.
+	Reason      string
+	EvenUnknown bool // also when nothing can be proven
+	EvenAlive   bool // also when its process lives
 }
 
 // Claimed is the record of a claim.

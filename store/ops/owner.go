@@ -3,6 +3,8 @@ package ops
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/probate-dev/probate/identity"
 )
@@ -41,7 +43,7 @@ func claim(op Operation, t Takeover, me Stamp, judge func(Stamp) identity.Findin
 		return op, false, found, nil
 	}
 	found = recovery(op, judge).Finding
-	word := t.Reason != ""
+	word := strings.ContainsFunc(t.Reason, isWordy)
 	switch {
 	case found.Verdict == identity.Gone:
 	case found.Verdict == identity.Unknown && word && (t.EvenUnknown || t.EvenAlive):
@@ -57,6 +59,8 @@ func claim(op Operation, t Takeover, me Stamp, judge func(Stamp) identity.Findin
 	op.Claims = op.Claims[max(0, len(op.Claims)-maxClaims):]
 	return op, true, found, nil
 }
+
+func isWordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // same reports whether two identities are of one process beyond doubt: what could not be read is
 // not equal to itself.

@@ -113,8 +113,9 @@ func TestClaimRule(t *testing.T) {
 			t.Errorf("%v: %v, want %v", c.all, got, c.want)
 		}
 		for _, take := range []Takeover{{}, {Reason: "r"}, {EvenUnknown: true}, {EvenAlive: true},
-			{Reason: "r", EvenUnknown: true}, {Reason: "r", EvenAlive: true}} {
-			word := take.Reason != ""
+			{Reason: "r", EvenUnknown: true}, {Reason: "r", EvenAlive: true},
+			{Reason: " …", EvenUnknown: true}, {Reason: "?!", EvenAlive: true}} {
+			word := take.Reason == "r"
 			want := c.want == gone || word && take.EvenAlive ||
 				word && take.EvenUnknown && c.want == unknown
 			got, changed, found, err := claim(op, take, me, judge)

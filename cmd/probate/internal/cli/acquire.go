@@ -124,13 +124,14 @@ func refuseOwn(state string) error {
 		return nil // whatever is wrong here, acquire says it
 	}
 	r := &refusal{state: state, in: in, code: exitHeld,
-		head: "held: by the probate run that this command runs under, which cannot end before it",
-		next: []string{"write it under the lock of that run: probate write " + operand(state)},
-		err: fmt.Errorf("%s is held by the probate run above, which would wait for this for ever",
+		head: "held: by the probate run or write that this command runs under, " +
+			"which cannot end before it",
+		next: []string{"write it under the lock of that one: probate write " + operand(state)},
+		err: fmt.Errorf("%s is held by the probate above, which would wait for this for ever",
 			quote(state))}
 	if in.LockID != os.Getenv(lockfile.EnvLockID) {
 		r.next = []string{
-			"write it directly under its own run, not under a run of another state inside it",
+			"write it directly under that one, not under a run or write of another state inside it",
 		}
 	}
 	return r

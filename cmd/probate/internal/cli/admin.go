@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/probate-dev/probate/internal/nextstep"
 	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/probe"
@@ -95,6 +96,12 @@ refused. The fence rises, and the lock is free afterwards.`,
 		case strings.TrimSpace(req.Reason) == "":
 			return &usageError{
 				what: "--reason is missing: it goes into the recovery log",
+				verb: "break",
+			}
+		case !nextstep.IsReason(req.Reason):
+			return &usageError{
+				what: "--reason " + quote(req.Reason) + " does not say why (the log keeps it): " +
+					"put your words there, such as " + quote("build-3 was scrapped"),
 				verb: "break",
 			}
 		}

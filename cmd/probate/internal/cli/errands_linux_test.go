@@ -20,6 +20,7 @@ type errand struct {
 	verb string // whose file operations count
 	// before prepares the state and returns what else the command needs to be told, such as a lock
 	before func(t *testing.T, d *desk) *client
+	code   int      // with which CMD fails
 	args   []string // of the command; STATE and ID stand for what they say
 }
 
@@ -46,6 +47,12 @@ var errands = []errand{
 		args: []string{"write", "STATE"}},
 	{name: "write under run", verb: "write", before: withContent,
 		args: []string{"run", "STATE", "--", "SELF", "write", "STATE"}},
+	{name: "write of CMD, nothing there", verb: "write", before: withNothing, args: writeArgs},
+	{name: "write of CMD, owner dead", verb: "write", before: withDeadOwner, args: writeArgs},
+	{name: "write of CMD under run", verb: "write", before: withContent,
+		args: append([]string{"run", "STATE", "--", "SELF"}, writeArgs...)},
+	{name: "write of a failing CMD", verb: "write", before: withContent, code: 3,
+		args: []string{"write", "STATE", "--", "sh", "-c", "echo new; exit 3"}},
 	{name: "recover, owner dead", verb: "recover", before: withDeadOwner,
 		args: []string{"recover", "STATE"}},
 	{name: "recover, record torn", verb: "recover", before: withTornRecord,
@@ -67,6 +74,9 @@ var (
 	// CMD says under which lock it runs, with the record as it stands, and waits to be let go.
 	runArgs = []string{"run", "STATE", "--", "sh", "-c",
 		`cat -- "$PROBATE_LOCK" >"$0.part" && mv -- "$0.part" "$0"`, "RAN"}
+	// The same, and what it writes is the new content.
+	writeArgs = []string{"write", "STATE", "--", "sh", "-c",
+		`cat -- "$PROBATE_LOCK" >"$0.part" && mv -- "$0.part" "$0" && echo new`, "RAN"}
 	breakArgs   = []string{"break", "--lock-id", "ID", "--reason", "a test", "STATE"}
 	inspectArgs = []string{"inspect", "STATE"}
 )
@@ -214,7 +224,7 @@ func (c *client) content(t *testing.T) string {
 
 func (c *client) oldOrNew(t *testing.T, e *errand) {
 	t.Helper()
-	if now := c.content(t); now != c.old && (e.verb != "write" || now != newContent) {
+	if now := c.content(t); now != c.old && (e.verb != "write" || e.code != 0 || now != newContent) {
 		t.Errorf("the state is %q, it was %q", now, c.old)
 	}
 }

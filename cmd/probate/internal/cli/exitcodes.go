@@ -56,8 +56,8 @@ func exitCodesText() string {
 		fmt.Fprintf(&b, "  %-6s  %s\n", code, m.meaning)
 	}
 	b.WriteString(`
-run passes the code of CMD through. For a CMD that uses 10 or 12 itself,
-run --conflict-code N exits with N in their place.
+run and write pass the code of CMD through. For a CMD that uses 10 or 12 itself,
+--conflict-code N exits with N in their place.
 
 inspect with several states exits with 1 if one of them could not be looked at,
 else with the highest code.

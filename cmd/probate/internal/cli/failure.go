@@ -15,11 +15,17 @@ import (
 )
 
 // usageError is a command line that means nothing.
-type usageError struct{ what, verb string }
+type usageError struct {
+	what, verb string
+	next       string // instead of the help
+}
 
 func (e *usageError) Error() string { return e.what }
 
 func (e *usageError) hint() string {
+	if e.next != "" {
+		return e.next
+	}
 	switch e.verb {
 	case "", "probate":
 		return "probate --help"
@@ -50,6 +56,29 @@ func exitWith(code int) error {
 		return nil
 	}
 	return &codeError{code: code}
+}
+
+// unheard is a result that could not be told, of something that was done.
+type unheard struct {
+	done, state string
+	err         error
+}
+
+func (e *unheard) Error() string {
+	return fmt.Sprintf("write to standard output: %v (%s)", e.err, e.done)
+}
+
+func (e *unheard) Unwrap() error { return e.err }
+
+// noted adds to an error of the library what became of the state.
+func noted(err error, note string) error {
+	failed, ok := errors.AsType[*lockfile.Error](err)
+	if !ok {
+		return err
+	}
+	said := *failed
+	said.Err = fmt.Errorf("%w (%s)", failed.Err, note)
+	return &said
 }
 
 // refusal is a busy lock, told about in the words that the user typed.
@@ -149,6 +178,9 @@ func explain(err error) failure {
 		if r.next != nil {
 			f.Next = strings.Join(r.next, " ")
 		}
+	}
+	if ue, ok := errors.AsType[*unheard](err); ok {
+		f.Next = "do not do it again for that; what stands there: " + shell.Here.List(ue.state)
 	}
 	switch ue, usage := errors.AsType[*usageError](err); {
 	case usage:

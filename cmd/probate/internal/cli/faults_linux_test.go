@@ -101,7 +101,7 @@ func (b *faultBench) order(c *client, o faultOrder) faultOrder {
 	o.Args = b.e.command(c, "")
 	switch {
 	case b.e.args[0] == "run" && b.e.verb == "write":
-		o.Args, o.Below = []string{"write", c.state}, true
+		o.Args, o.Below = o.Args[4:], true // what stands behind SELF
 	case b.e.verb == "run":
 		o.Args = append([]string{"run", c.state, "--"}, faultyCMD...)
 	}
@@ -161,7 +161,7 @@ func (b *faultBench) done(c *client, r faultResult) {
 			t.Error("CMD did not run, and nothing is said about it")
 		}
 	case "write":
-		if now := c.content(t); now != newContent {
+		if now := c.content(t); (now == newContent) != (b.e.code == exitOK) {
 			t.Errorf("the state is %q", now)
 		}
 	case "break":

@@ -81,7 +81,7 @@ func (e *errand) points(t *testing.T, d *desk, self string) []string {
 // healthyCode is the exit code where nothing happens on the way.
 func (e *errand) healthyCode(c *client) int {
 	if e.verb != "inspect" {
-		return exitOK
+		return e.code
 	}
 	return verdictCode(c.was.Verdict)
 }

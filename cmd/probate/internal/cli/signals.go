@@ -16,8 +16,9 @@ type signalError struct{ sig os.Signal }
 
 func (e *signalError) Error() string { return fmt.Sprintf("ended by signal: %v", e.sig) }
 
-// relay takes the signals that would end this process. Before a command runs the first one ends the
-// context; afterwards they go to the command. None is lost in between: the one lock decides.
+// relay takes the signals that would end this process. The first one that asks it to end ends the
+// context. Before a command runs that is any of them; afterwards all go to the command. None is
+// lost in between: the one lock decides.
 type relay struct {
 	incoming chan os.Signal
 	cancel   context.CancelCauseFunc
@@ -63,23 +64,33 @@ func (r *relay) deliver(sig os.Signal) {
 		default:
 		}
 	case r.child != nil:
+		if asksToEnd(sig) {
+			r.end(sig)
+		}
 		if !terminalSends(sig, r.child) {
 			r.child.Signal(sig) // fails only when it has ended
 		}
-	case r.first == nil:
+	default:
+		r.end(sig)
+	}
+}
+
+// end keeps the first signal. r is locked.
+func (r *relay) end(sig os.Signal) {
+	if r.first == nil {
 		r.first = sig
 		r.cancel(&signalError{sig})
 	}
 }
 
-// start starts the command with the handle of the lock inherited, unless a signal came first.
-func (r *relay) start(cmd *exec.Cmd, lock uintptr) error {
+// start starts the command with what carries the lock inherited, unless a signal came first.
+func (r *relay) start(cmd *exec.Cmd, inherit func(*exec.Cmd) (func(), error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.first != nil {
 		return interrupted(r.first, nil)
 	}
-	giveBack, err := inherit(cmd, lock)
+	giveBack, err := inherit(cmd)
 	if err != nil {
 		return fmt.Errorf("hand the lock to %s: %w", quote(cmd.Args[0]), err)
 	}

@@ -18,6 +18,10 @@ import (
 var relayed = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 	syscall.SIGUSR1, syscall.SIGUSR2}
 
+// asksToEnd reports whether a relayed signal is one to end by. The others mean what the command
+// says they mean.
+func asksToEnd(sig os.Signal) bool { return sig != syscall.SIGUSR1 && sig != syscall.SIGUSR2 }
+
 var taken = []os.Signal{syscall.SIGPIPE}
 
 // marker is a signal that nothing depends on, with a higher number than those that terminals and

@@ -10,47 +10,140 @@ import (
 	"os"
 
 	"github.com/probate-dev/probate/fence"
+	"github.com/probate-dev/probate/internal/shell"
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) writeCommand() *cobra.Command {
-	var w waiting
-	cmd := &cobra.Command{
-		Use:   "write [--wait DUR] STATE",
-		Short: "Standard input becomes the content of a state, atomically, durably and fenced",
-		Long: `write replaces the content of STATE with standard input: readers see the old
-content or the new one, never a part, and the new one is on the disk when write
-exits with 0.
+// writeFlags are those of write. Without CMD some of them are about nothing.
+type writeFlags struct{ commandFlags }
 
-Under probate run of the same STATE it writes under the lock of that run, and is
-refused when that lock was lost (13) or fenced (14). Else it takes the lock
-itself, waits as run does, and holds it while it reads.
+// writeOrder is what one call of write is to do.
+type writeOrder struct {
+	state string
+	flags writeFlags
+	path  string   // of the program of CMD
+	argv  []string // CMD; nil: standard input is written
+}
+
+func (a *app) writeCommand() *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "write [flags] STATE [-- CMD [ARG…]]",
+		Short: "Replace a state by what CMD writes, or by standard input",
+		Long:  writeLong,
+		Example: `  probate write n.json -- jq .n+=1 n.json   # reads and writes under the lock
+  probate write out.txt -- sh -c 'sort <in.txt | uniq'
+  date | probate write last-run.txt`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			_, _, err := stateAndCommand(args, cmd.ArgsLenAtDash())
+			return err
+		},
+	}
+	fl := cmd.Flags()
+	f.register(fl)
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		state, argv, err := stateAndCommand(args, cmd.ArgsLenAtDash())
+		if err != nil {
+			return err
+		}
+		if err := checkState("write", state); err != nil {
+			return err
+		}
+		if err := f.check("write", fl); err != nil {
+			return err
+		}
+		o := &writeOrder{state: state, flags: f, argv: argv}
+		if argv != nil {
+			o.path, err = lookCommand(argv[0])
+		} else {
+			err = a.checkInput(o)
+		}
+		if err != nil {
+			return err // before the lock: a typing error should not wait for anybody
+		}
+		return f.coded(a.write(ctx, o))
+	})
+	return cmd
+}
+
+const writeLong = `write replaces the content of STATE: readers see the old content or the new one,
+never a part, and the new one is on the disk when write exits with 0. It takes the
+lock and waits for it as run does. Under probate run of the same STATE it writes
+under the lock of that run, and is refused when that lock was lost (13) or fenced
+(14).
+
+With CMD, what CMD writes to its standard output becomes the content, if CMD exits
+with 0. Else STATE is left as it was, and the exit code is that of CMD, or 128 and
+the number of the signal that it died of. CMD runs as under run: under the lock,
+so that it may read STATE and change it, with standard input, standard error,
+environment and signals as run has them. Like $(…), write waits for the end of the
+output too, also where CMD left something in the background that has it open.
+
+A signal that asks to end (TERM, INT, HUP, QUIT) is forwarded to CMD, and nothing
+is written after it: where CMD exits with 0 all the same, the exit code is 128+n.
+If the lock is lost meanwhile, CMD gets TERM, nothing is written, and the exit code
+is 13 or 14. If write is killed, nothing is written, and the lock stays held as
+long as CMD lives. A probate write of the same STATE inside CMD works, but what CMD
+writes comes after it, even if that is nothing.
+
+Without CMD, standard input is the content, and its end is an end, also behind a
+producer that failed: let write run the producer. A signal that ends write, alone
+or with all of its pipeline (Ctrl-C), leaves the content as it was. The null device
+(also a closed input) is refused: to empty STATE, let CMD write nothing.
 
 15 says that the content was written, but the lock was lost at that moment, so
 that somebody else may have written too. A file that exists keeps its mode; a new
-one gets 0666 without the bits of the umask.
+one gets 0666 without the bits of the umask.`
 
-A signal that ends write, alone or with all of its pipeline (Ctrl-C), leaves the
-content as it was. Standard input that ends early by itself, behind a producer
-that failed, is an end like any other: keep what the producer writes in a file
-until it has succeeded, as below (set -o pipefail does not undo a write).`,
-		Example: `  probate run n.json -- sh -c 'jq .n+=1 n.json >new && probate write n.json <new'
-  date | probate write last-run.txt   # alone only for content that does not depend on the old one`,
-		Args: operands("STATE"),
+// stateAndCommand takes the operands of write apart. dash is how many of them stand before the
+// dashes that begin a command, or only end the flags; -1: there are none.
+func stateAndCommand(args []string, dash int) (state string, argv []string, err error) {
+	bad := func(format string, args ...any) (string, []string, error) {
+		return "", nil, &usageError{what: fmt.Sprintf(format, args...), verb: "write"}
 	}
-	fl := cmd.Flags()
-	w.register(fl)
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		if err := checkState("write", args[0]); err != nil {
-			return err
+	dashes := dash >= 0
+	if dash == 0 && len(args) > 0 { // "-- STATE [-- CMD]"
+		dashes = len(args) > 1 && args[1] == "--"
+		if dash = 1; dashes {
+			args = append([]string{args[0]}, args[2:]...)
 		}
-		if err := w.check("write", fl.Changed("wait")); err != nil {
-			return err
+	}
+	if !dashes {
+		dash = len(args)
+	}
+	switch {
+	case dash == 0:
+		return bad("STATE is missing")
+	case dash > 1:
+		return bad("%q is one argument too many; a command stands behind --: "+
+			"probate write %s -- CMD", args[1], operand(args[0]))
+	case !dashes:
+		return args[0], nil, nil
+	case len(args) == 1:
+		return bad("CMD is missing: probate write %s -- CMD", operand(args[0]))
+	}
+	return args[0], args[1:], nil
+}
+
+// checkInput refuses what is no content but the lack of one, and flags without their CMD.
+func (a *app) checkInput(o *writeOrder) error {
+	if o.flags.dieWithWrapper {
+		return &usageError{
+			what: "--die-with-wrapper is about CMD, and there is none",
+			verb: "write",
 		}
-		return a.write(ctx, args[0], w)
-	})
-	return cmd
+	}
+	if f, ok := a.in.(*os.File); ok && f != nil && isNullDevice(f) {
+		return &usageError{
+			what: "standard input is the null device or closed, which would empty " +
+				quote(o.state),
+			verb: "write",
+			next: "to empty it on purpose: probate write " + operand(o.state) + " -- " +
+				shell.Here.Nothing(),
+		}
+	}
+	return nil
 }
 
 // writer is a lock to write under: our own, or the one of the run above.
@@ -61,45 +154,46 @@ type writer interface {
 	State() string
 }
 
-func (a *app) write(ctx context.Context, state string, w waiting) error {
+func (a *app) write(ctx context.Context, o *writeOrder) error {
 	ctx, signals := relaySignals(ctx)
 	defer signals.stop()
-	inherited, err := lockfile.Inherit(state, os.Environ(), a.options())
+	inherited, err := lockfile.Inherit(o.state, os.Environ(), a.options())
 	if err != nil {
 		return signals.or(err)
 	}
 	if inherited != nil {
 		defer inherited.Close()
-		return a.writeUnder(ctx, inherited, state, signals)
+		return a.writeUnder(ctx, inherited, o, signals)
 	}
-	lock, err := a.acquire(ctx, state, w, a.options())
+	lock, err := a.acquire(ctx, o.state, o.flags.waiting, o.flags.options(a))
 	if err != nil {
 		return signals.or(err)
 	}
-	err = a.writeUnder(ctx, lock, state, signals)
+	err = a.writeUnder(ctx, lock, o, signals)
 	released := lock.Release()
 	if err != nil {
 		a.also(released)
 		return err
 	}
-	return afterWrite(state, released)
-}
-
-// afterWrite says of a release that failed that the state was written before.
-func afterWrite(state string, released error) error {
-	failed, ok := errors.AsType[*lockfile.Error](released)
-	if !ok || errors.Is(released, lockfile.ErrLost) {
+	if errors.Is(released, lockfile.ErrLost) {
 		return released
 	}
-	said := *failed
-	said.Err = fmt.Errorf("%w (%s has the new content)", failed.Err, quote(state))
-	return &said
+	return noted(released, hasNewContent(o.state))
 }
 
-func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *relay) error {
-	n, err := w.WriteFrom(state, interruptible(ctx, a.in, signals), newFileMode())
+func hasNewContent(state string) string { return quote(state) + " has the new content" }
+
+func (a *app) writeUnder(ctx context.Context, w writer, o *writeOrder, signals *relay) error {
+	var n int64
+	var err error
+	if o.argv != nil {
+		n, err = a.writeOutput(ctx, w, o, signals)
+	} else {
+		n, err = w.WriteFrom(o.state, interruptible(ctx, a.in, signals), newFileMode())
+		err = signals.or(err)
+	}
 	if err != nil {
-		return signals.or(err)
+		return err
 	}
 	if a.json {
 		err := writeJSON(a.out, struct {
@@ -109,8 +203,7 @@ func (a *app) writeUnder(ctx context.Context, w writer, state string, signals *r
 			Fence  fence.Token `json:"fence"`
 		}{w.State(), n, w.ID(), w.Token()})
 		if err != nil {
-			return fmt.Errorf("write to standard output: %w (%s has the new content)", err,
-				quote(state))
+			return &unheard{hasNewContent(o.state), o.state, err}
 		}
 	}
 	return nil
