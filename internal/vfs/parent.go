@@ -46,9 +46,9 @@ func OpenSeen(dir Dir, name string) (File, error) {
 // cannot be told.
 func Within(files FS, path string, dir Dir, self Info) (base string, info Info, is, ok bool) {
 	if o, can := files.(interface {
-		within(path string, dir Dir, self Info) (string, Info, bool, bool)
+		Within(path string, dir Dir, self Info) (string, Info, bool, bool)
 	}); can {
-		return o.within(path, dir, self)
+		return o.Within(path, dir, self)
 	}
 	return "", Info{}, false, false
 }

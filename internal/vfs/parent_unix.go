@@ -18,8 +18,8 @@ func parentOf(path string) (at, base string, ok bool) {
 	return at, base, strings.IndexByte(path, 0) < 0 && element(base) == nil
 }
 
-// within is explained at Within.
-func (osFS) within(path string, dir Dir, self Info) (base string, info Info, is, ok bool) {
+// Within is explained at the function.
+func (osFS) Within(path string, dir Dir, self Info) (base string, info Info, is, ok bool) {
 	d, ours := dir.(*osDir)
 	at, base, named := parentOf(path)
 	if !ours || !named {

@@ -142,6 +142,17 @@ func (s *faultFS) OpenDir(path string) (vfs.Dir, error) {
 	return &faultDir{s, d}, nil
 }
 
+// Within is one operation, although it may be two calls: where it fails its caller opens the
+// directory, whatever the reason.
+func (s *faultFS) Within(path string, dir vfs.Dir, self vfs.Info) (
+	base string, info vfs.Info, is, ok bool) {
+	d, ours := dir.(*faultDir)
+	if !ours || d.pass("look-within", filepath.Base(path)) != nil {
+		return "", info, false, false
+	}
+	return vfs.Within(s.under, path, d.under, self)
+}
+
 type faultDir struct {
 	s     *faultFS
 	under vfs.Dir
