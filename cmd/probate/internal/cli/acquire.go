@@ -95,12 +95,16 @@ func waitingLine(state string, in lockfile.Inspection, now time.Time) string {
 	if !identity.Comparable(*in.Owner.Identity(), probe.Real().Host()) {
 		who = elsewhere(in.Owner)
 	}
+	c := nextFor(in, state)
+	goOn := c.GoOn(probe.Real(), shell.Here)
+	if c.Asked && !(c.Runs && c.Same) && in.Sentence != "" {
+		return line + "held: " + in.Sentence // it is gone, and what it started holds the lock
+	}
 	line += "held by " + who
 	if !in.Owner.Since.IsZero() {
 		line += " since " + when(in.Owner.Since, now)
 	}
-	c := nextFor(in, state)
-	if goOn := c.GoOn(probe.Real(), shell.Here); goOn != "" {
+	if goOn != "" {
 		line += "; it is stopped, and goes on after " + goOn
 	}
 	return line
