@@ -27,8 +27,14 @@ func TestCtrlBreakReachesTheCommandOnce(t *testing.T) {
 		!errors.Is(err, windows.ERROR_ACCESS_DENIED) { // it has one
 		t.Fatal(err)
 	}
+	for _, verb := range []string{"run", "write"} {
+		t.Run(verb, func(t *testing.T) { ctrlBreakReachesTheCommandOnce(t, verb) })
+	}
+}
+
+func ctrlBreakReachesTheCommandOnce(t *testing.T, verb string) {
 	dir := t.TempDir()
-	cmd := exec.Command("probate", "run", "state", "--", "hold", "held")
+	cmd := exec.Command("probate", verb, "state", "--", "hold", "held")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 	if err := cmd.Start(); err != nil {
@@ -54,5 +60,8 @@ func TestCtrlBreakReachesTheCommandOnce(t *testing.T) {
 	in, err := lockfile.Inspect(filepath.Join(dir, "state"), lockfile.Options{})
 	if err != nil || in.Verdict != identity.Free {
 		t.Errorf("afterwards: %v, %v", in.Finding, err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "state")); err == nil {
+		t.Error("the state was made")
 	}
 }

@@ -63,7 +63,15 @@ func onTerminal(t *testing.T, dir string, env []string, args ...string) (*exec.C
 // TestControlCReachesTheCommandOnce: the terminal sends it to the command and to probate, which
 // must not send it on as well: programs take a second one for "at once".
 func TestControlCReachesTheCommandOnce(t *testing.T) {
-	cmd, terminal := onTerminal(t, t.TempDir(), nil, "run", "state", "--", "sh", "-c", `
+	for _, verb := range []string{"run", "write"} {
+		t.Run(verb, func(t *testing.T) { controlCReachesTheCommandOnce(t, verb) })
+	}
+}
+
+func controlCReachesTheCommandOnce(t *testing.T, verb string) {
+	dir := t.TempDir()
+	cmd, terminal := onTerminal(t, dir, nil, verb, "state", "--", "sh", "-c", `
+		exec 1>&2
 		trap 'n=$((n+1)); echo got' INT
 		trap 'echo count $n; exit 7' TERM
 		n=0; echo ready; while :; do read a; done`)
@@ -91,6 +99,9 @@ func TestControlCReachesTheCommandOnce(t *testing.T) {
 	}
 	if count != "count 1" {
 		t.Errorf("the command says %q, want one signal", count)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "state")); err == nil {
+		t.Error("the state was made")
 	}
 }
 

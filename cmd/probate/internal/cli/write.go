@@ -33,7 +33,7 @@ func (a *app) writeCommand() *cobra.Command {
 		Short: "Replace a state by what CMD writes, or by standard input",
 		Long:  writeLong,
 		Example: `  probate write n.json -- jq .n+=1 n.json   # reads and writes under the lock
-  probate write out.txt -- sh -c 'sort <in.txt | uniq'
+  probate write out.txt -- bash -o pipefail -c 'sort in.txt | uniq -c'
   date | probate write last-run.txt`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			_, _, err := stateAndCommand(args, cmd.ArgsLenAtDash())
@@ -78,7 +78,8 @@ with 0. Else STATE is left as it was, and the exit code is that of CMD, or 128 a
 the number of the signal that it died of. CMD runs as under run: under the lock,
 so that it may read STATE and change it, with standard input, standard error,
 environment and signals as run has them. Like $(…), write waits for the end of the
-output too, also where CMD left something in the background that has it open.
+output too, also where CMD left something in the background that has it open. A
+pipeline in CMD must tell of every failure in it: a shell does with pipefail only.
 
 A signal that asks to end (TERM, INT, HUP, QUIT) is forwarded to CMD, and nothing
 is written after it: where CMD exits with 0 all the same, the exit code is 128+n.

@@ -17,8 +17,8 @@ import (
 // abovePause is the time between two looks at the lock of the run above while CMD runs.
 const abovePause = 200 * time.Millisecond
 
-// writeOutput writes what CMD, the program at path, writes to its standard output. An error that is
-// not about the write says that CMD did not run or did not end well, and that nothing was written.
+// writeOutput writes what CMD writes to its standard output. An error that is not about the write
+// says that CMD did not run or did not end well, and that nothing was written.
 func (a *app) writeOutput(ctx context.Context, w writer, o *writeOrder, signals *relay,
 ) (int64, error) {
 	under, done := holdingOf(w)
@@ -29,79 +29,36 @@ func (a *app) writeOutput(ctx context.Context, w writer, o *writeOrder, signals 
 	}
 	c := a.command(o.path, o.argv, under, o.flags.dieWithWrapper)
 	c.cmd.Stdout = into
-	out := &output{ended: make(chan struct{})}
+	c.begun = func() { into.Close() }
+	out := &output{a: a, ctx: ctx, state: o.state, c: c, signals: signals, from: from,
+		copied: make(chan error, 1), over: make(chan struct{}), ended: make(chan struct{})}
 	out.content, out.feed = io.Pipe()
-	out.produce = func() error {
-		copied := make(chan error, 1)
-		go func() {
-			_, err := io.Copy(out.feed, from)
-			from.Close() // then the next thing that CMD writes ends it
-			copied <- err
-		}()
-		c.begun = func() { into.Close() }
-		code, err := a.hold(c, signals)
-		if err != nil {
-			return err
-		}
-		return a.outcome(ctx, o.state, c, code, copied, signals)
-	}
 	n, err := w.WriteFrom(o.state, out, newFileMode())
 	if why := out.end(); err != nil && errors.Is(err, why) {
 		err = why
 	}
-	if out.idle {
-		from.Close()
-		into.Close()
-	}
 	return n, err
 }
-
-// outcome waits for the end of the output of a CMD that ended with code, and says why that must not
-// be written, nil where it may.
-func (a *app) outcome(ctx context.Context, state string, c *command, code int, copied <-chan error,
-	signals *relay,
-) error {
-	var err error
-	if code == exitOK {
-		select {
-		case err = <-copied:
-			signals.settle(ctx) // the one that ended CMD, and its output, may be on its way
-		case <-ctx.Done():
-		case <-c.under.lost().Done():
-		}
-	}
-	if lost := c.under.isLost(); lost != nil {
-		return noted(lost, leftAlone(state))
-	}
-	if code != exitOK {
-		return &codeError{code, "command",
-			fmt.Errorf("%s: CMD failed (%v)", leftAlone(state), c.cmd.ProcessState)}
-	}
-	if err := context.Cause(ctx); err != nil {
-		ended, ok := errors.AsType[*signalError](err)
-		if !ok {
-			return err
-		}
-		return &codeError{exitSignal + signalNumber(ended.sig), "signal",
-			fmt.Errorf("%s: %w (CMD exited with 0)", leftAlone(state), ended)}
-	}
-	return err
-}
-
-func leftAlone(state string) string { return quote(state) + " is left as it was" }
 
 // output is what CMD writes, as a reader that comes to its end only when that may be written: until
 // the last byte is there, and the exit code, nobody knows. CMD is started when it is first read, so
 // that it does not run for a state that cannot be written at all.
 type output struct {
-	produce func() error // runs CMD; its error says why nothing may be written
+	a       *app
+	ctx     context.Context // ends with a signal
+	state   string
+	c       *command
+	signals *relay
+	from    *os.File // the reading end of what CMD writes into
+
 	content *io.PipeReader
 	feed    *io.PipeWriter
+	copied  chan error    // how the copying into feed ended
+	over    chan struct{} // closed when no more is read
+	ended   chan struct{} // closed when CMD has ended, or never ran
+	why     error         // nothing may be written
 
 	begin sync.Once
-	idle  bool // CMD was never started
-	ended chan struct{}
-	why   error
 }
 
 func (o *output) Read(p []byte) (int, error) {
@@ -118,14 +75,63 @@ func (o *output) Read(p []byte) (int, error) {
 // end takes no more of the output, waits until CMD has ended, and returns why nothing may be
 // written.
 func (o *output) end() error {
+	close(o.over)
 	o.content.Close()
-	o.begin.Do(func() {
-		o.idle = true
+	o.begin.Do(func() { // CMD was never started
+		o.from.Close()
+		o.c.begun()
 		close(o.ended)
 	})
 	<-o.ended
 	return o.why
 }
+
+// produce runs CMD, and says why what it wrote must not be written, nil where it may.
+func (o *output) produce() error {
+	go func() {
+		_, err := io.Copy(o.feed, o.from)
+		o.from.Close() // then the next thing that CMD writes ends it
+		o.copied <- err
+	}()
+	code, err := o.a.hold(o.c, o.signals)
+	if err != nil {
+		return err
+	}
+	if code == exitOK {
+		err = o.rest()
+	}
+	if lost := o.c.under.isLost(); lost != nil {
+		return noted(lost, leftAlone(o.state))
+	}
+	if code != exitOK {
+		return &codeError{code, "command",
+			fmt.Errorf("%s: CMD failed (%v)", leftAlone(o.state), o.c.cmd.ProcessState)}
+	}
+	if cause := context.Cause(o.ctx); cause != nil {
+		ended, ok := errors.AsType[*signalError](cause)
+		if !ok {
+			return cause
+		}
+		return &codeError{exitSignal + signalNumber(ended.sig), "signal",
+			fmt.Errorf("%s: %w (CMD exited with 0)", leftAlone(o.state), ended)}
+	}
+	return err
+}
+
+// rest waits for the end of the output of a CMD that has ended, as long as it may be written.
+func (o *output) rest() error {
+	select {
+	case err := <-o.copied:
+		o.signals.settle(o.ctx) // the one that ended CMD, and its output, may be on its way
+		return err
+	case <-o.ctx.Done():
+	case <-o.c.under.lost().Done():
+	case <-o.over:
+	}
+	return nil
+}
+
+func leftAlone(state string) string { return quote(state) + " is left as it was" }
 
 // holdingOf is the lock that is written under, for a command. done must be called after it.
 func holdingOf(w writer) (under holding, done func()) {
