@@ -29,14 +29,15 @@ func runner(t *testing.T) Runner {
 }
 
 func all() []Mutant {
-	return slices.Concat(ofProtocol, ofExplorer, ofVerdicts, ofProcesses, ofOperations, ofFiles)
+	return slices.Concat(ofProtocol, ofExplorer, ofVerdicts, ofProcesses, ofOperations, ofFiles,
+		ofCommands)
 }
 
 // chosen leaves out some of the slow ones, others every day.
 func chosen(t *testing.T) []Mutant {
 	day := time.Now().YearDay()
 	list := slices.Concat(ofProtocol, ofVerdicts, ofExplorer)
-	for i, m := range slices.Concat(ofProcesses, ofOperations, ofFiles) {
+	for i, m := range slices.Concat(ofProcesses, ofOperations, ofFiles, ofCommands) {
 		if (i+day)%max(*oneIn, 1) == 0 {
 			list = append(list, m)
 		}
