@@ -21,6 +21,11 @@ const abovePause = 200 * time.Millisecond
 // says that CMD did not run or did not end well, and that nothing was written.
 func (a *app) writeOutput(ctx context.Context, w writer, o *writeOrder, signals *relay,
 ) (int64, error) {
+	if above, ok := w.(*lockfile.Inherited); ok {
+		if err := above.Check(); err != nil { // it may have been lost long ago: CMD must not run
+			return 0, noted(err, leftAlone(o.state))
+		}
+	}
 	under, done := holdingOf(w)
 	defer done()
 	from, into, err := os.Pipe()
