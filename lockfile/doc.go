@@ -43,7 +43,8 @@
 // from then on, and the breach is told (Options.OnBreach, ErrUnsure), but it cannot be prevented.
 //
 // A lock belongs to the directory that it was taken in, and goes with it: whoever renames that
-// directory and makes another in its place finds a free lock at the old path.
+// directory and makes another in its place finds a free lock at the old path. The Write methods
+// refuse that path to the holder of the one before.
 //
 // Nothing is proven about a process on another machine. Virtual machines that were cloned while
 // running share boot id and process numbers: they must not share a disk.

@@ -40,7 +40,7 @@ type place struct {
 	in      *process
 	sys     probe.System
 	dir     vfs.Dir
-	asked   string // the path that an acquire was given
+	asked   string // the path that it was opened by
 	base    string // name of the state
 	lock    string // name of the record
 	fence   string // name of the counter
@@ -67,8 +67,8 @@ func openPlace(op, path string, opts *Options) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.asked = path
 	if op == opAcquire {
-		p.asked = path
 		last := p.in.gaveBack(path)
 		if last != nil && last.mount != 0 && p.opts.System == nil {
 			p.guess = last

@@ -72,11 +72,15 @@ func (t *tenure) newReplacement(path string, perm fs.FileMode) (*replacement, er
 }
 
 // target finds the file to replace, and says what is there, and whether something is. Without one
-// the error says why not; with one it is that of the look.
+// the error says why not; with one it is that of the look. A path that was that of the state, and
+// leads elsewhere by now, is refused: what stands there has a lock of its own.
 func (t *tenure) target(path string) (w *replacement, old vfs.Info, is bool, err error) {
 	if self, err := t.p.self(); err == nil {
 		base, old, is, ok := vfs.Within(t.p.opts.fileSystem(), path, t.p.dir, self)
 		if ok && checkName(opWrite, path, base) == nil {
+			if base != t.p.base && t.names(path) {
+				return nil, old, false, elsewhere(path)
+			}
 			w := &replacement{p: t.p, dir: t.p.dir, lent: true, besides: t.p}
 			if base != t.p.base {
 				w.p = newPlace(t.p.dir, base, &t.p.opts)
@@ -89,17 +93,41 @@ func (t *tenure) target(path string) (w *replacement, old vfs.Info, is bool, err
 		return nil, old, false, err
 	}
 	w = &replacement{p: p, dir: p.dir, besides: p}
-	if p.sameDir(t.p) {
+	same, err := p.sameDir(t.p)
+	switch {
+	case t.names(path) && err != nil:
+		p.close()
+		return nil, old, false, t.p.failed(opWrite, stepFind, p.base, err)
+	case t.names(path) && (!same || p.base != t.p.base):
+		p.close()
+		return nil, old, false, elsewhere(path)
+	case same:
 		w.besides = t.p // swept with the lock that is held
 	}
 	old, is, err = vfs.Found(p.dir, p.base)
 	return w, old, is, err
 }
 
-func (p *place) sameDir(q *place) bool {
-	a, errA := p.dir.Self()
-	b, errB := q.self()
-	return errA == nil && errB == nil && a.SameFile(b)
+const stepFind = "find the file"
+
+// names reports whether path is a name that the state had when it was locked: as it was given, or
+// as it was resolved.
+func (t *tenure) names(path string) bool { return path == t.p.asked || path == t.p.state() }
+
+func elsewhere(path string) error {
+	return &Error{Op: opWrite, Path: path, Step: stepFind,
+		Err: errors.New("the path leads to another file than the one whose lock this is: " +
+			"its directory was replaced, or a link was changed"),
+		Next: "release the lock, and acquire the one of what stands there now"}
+}
+
+func (p *place) sameDir(q *place) (bool, error) {
+	a, err := p.dir.Self()
+	if err != nil {
+		return false, err
+	}
+	b, err := q.self()
+	return err == nil && a.SameFile(b), err
 }
 
 // self is dir.Self, asked once: which directory is open does not change.

@@ -217,7 +217,8 @@ func (t *tenure) commitUnderGate(ctx context.Context, op string, fn func() error
 // that after a loss it is refused and nothing changes. Errors are those of Commit. path is usually
 // the state itself. A new file gets exactly perm; one that exists keeps its permission bits, and
 // its owner where this process may give files away. If path is a symbolic link, the file that it
-// names is replaced.
+// names is replaced. Where path was the state when it was locked, and leads elsewhere since (its
+// directory was replaced, a link was changed), it is refused: what stands there has its own lock.
 func (t *tenure) WriteFile(path string, data []byte, perm fs.FileMode) error {
 	_, err := t.write(path, data, nil, perm, "")
 	return err
