@@ -65,3 +65,6 @@ func alone(int) (bool, error) {
 func ofdLock(int) error           { return errKind(LockOFD) }
 func ofdUnlock(int) error         { return errKind(LockOFD) }
 func ofdLocked(int) (bool, error) { return false, errKind(LockOFD) }
+
+// whereabouts is not asked for here.
+func (d *osDir) whereabouts() (string, error) { return "", errors.ErrUnsupported }

@@ -3,6 +3,7 @@ package vfs
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -248,4 +249,13 @@ func ofdLocked(fd int) (bool, error) {
 	lk := unix.Flock_t{Type: unix.F_RDLCK}
 	err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_GETLK, &lk)
 	return err == nil && lk.Type != unix.F_UNLCK, err
+}
+
+// whereabouts is the path of the directory as the kernel knows it: proc_pid_fd(5).
+func (d *osDir) whereabouts() (path string, err error) {
+	err = d.fd.use(func(fd int) error {
+		path, err = os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+		return err
+	})
+	return path, err
 }

@@ -84,8 +84,9 @@ type lazyPath struct {
 	real    string
 }
 
-// Path resolves the path of a directory that openParent opened. Where the way to it has changed
-// since, so that it leads elsewhere, it says where the directory was found.
+// Path resolves the path of a directory that openParent opened. Where a link in it has changed
+// since, so that it leads elsewhere, the system is asked where the directory is; where it does not
+// say, it is the path by which the directory was found.
 func (d *osDir) Path() string {
 	if !d.lazy.wanted {
 		return d.path
@@ -95,18 +96,19 @@ func (d *osDir) Path() string {
 		if d.lazy.noLinks {
 			return
 		}
-		real, err := filepath.EvalSymlinks(d.path)
-		if err != nil {
-			return
+		self, selfErr := d.Self()
+		leadsHere := func(path string, err error) bool {
+			var st unix.Stat_t
+			if err != nil || unix.Stat(path, &st) != nil {
+				return false
+			}
+			var there Info
+			there.set(&st)
+			return selfErr != nil || self.SameFile(there) // closed: there is nothing to compare
 		}
-		var st unix.Stat_t
-		if unix.Stat(real, &st) != nil {
-			return
-		}
-		self, err := d.Self()
-		var there Info
-		there.set(&st)
-		if err != nil || self.SameFile(there) { // closed by now: there is nothing to compare
+		if real, err := filepath.EvalSymlinks(d.path); leadsHere(real, err) {
+			d.lazy.real = real
+		} else if real, err := d.whereabouts(); leadsHere(real, err) {
 			d.lazy.real = real
 		}
 	})

@@ -43,6 +43,32 @@ func TestOpenParentPath(t *testing.T) {
 	}
 }
 
+// A link on the way to a directory leads elsewhere before anybody asks for its path, which is the
+// real one all the same.
+func TestPathAfterALinkChanged(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	ok := func(errs ...error) {
+		t.Helper()
+		for _, err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a, b, link := filepath.Join(root, "a"), filepath.Join(root, "b"), filepath.Join(root, "link")
+	ok(err, os.Mkdir(a, 0o755), os.Mkdir(b, 0o755), os.Symlink("a", link))
+	d, _, opened := vfs.OpenParent(vfs.OS(), link+"/state")
+	if !opened {
+		t.Fatal("not opened")
+	}
+	ok(os.Remove(link))
+	ok(os.Symlink("b", link))
+	if d.Path() != a {
+		t.Errorf("%s, want %s", d.Path(), a)
+	}
+	ok(d.Close())
+}
+
 // A path leads into an open directory however it is spelled, and not where another directory stands
 // in that place by now, or a link would have to be followed.
 func TestWithin(t *testing.T) {

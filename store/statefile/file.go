@@ -107,7 +107,7 @@ func (f *File[T]) load(op string) (T, error) {
 
 // LoadPrevious returns the version before the newest, as Load does the newest.
 func (f *File[T]) LoadPrevious() (T, error) {
-	value, err := f.previous()
+	value, err := f.previous(turn.Key(f.path))
 	if err != nil {
 		var none T
 		e, ok := errors.AsType[*Error](err)
@@ -123,9 +123,10 @@ func (f *File[T]) LoadPrevious() (T, error) {
 	return value, nil
 }
 
-func (f *File[T]) previous() (T, error) {
+// previous reads the version before the one at path.
+func (f *File[T]) previous(path string) (T, error) {
 	var none T
-	data, err := wholefile.Read(f.Previous(), f.opts.max())
+	data, err := wholefile.Read(path+previousSuffix, f.opts.max())
 	if err != nil {
 		return none, f.unread("load", f.Previous(), err)
 	}
@@ -136,7 +137,7 @@ func (f *File[T]) previous() (T, error) {
 func (f *File[T]) corrupt(op string, why error) error {
 	e := &Error{Op: op, Path: f.path, Step: "decode the file",
 		Err: fmt.Errorf("%w: %w", ErrCorrupt, why)}
-	if _, err := f.previous(); err == nil {
+	if _, err := f.previous(turn.Key(f.path)); err == nil {
 		e.Previous = f.Previous()
 		e.Next = "mend the file, or put the previous version back with Restore: " + e.Previous
 	} else {

@@ -47,7 +47,7 @@ func (f *File[T]) update(ctx context.Context, op string, wait bool,
 	change func(T) (T, error)) (T, error) {
 	var now T
 	err := f.hold(ctx, op, wait, func(lock *lockfile.Lock) error {
-		old, data, err := f.newest(op)
+		old, data, err := f.newest(op, lock)
 		if err != nil {
 			return err
 		}
@@ -108,9 +108,10 @@ func (f *File[T]) turn(ctx context.Context, key string, wait bool) (func(), erro
 	return turn.Try(key)
 }
 
-// newest returns the value under the lock, and its bytes, which are nil when there is no file.
-func (f *File[T]) newest(op string) (value T, data []byte, err error) {
-	data, err = wholefile.Read(f.path, f.opts.max())
+// newest returns the value under the lock, and its bytes, which are nil when there is no file. It
+// is that of the file that is locked, wherever the path leads by now.
+func (f *File[T]) newest(op string, lock *lockfile.Lock) (value T, data []byte, err error) {
+	data, err = wholefile.Read(lock.State(), f.opts.max())
 	if errors.Is(err, fs.ErrNotExist) {
 		return value, nil, nil
 	}
@@ -162,7 +163,7 @@ func (f *File[T]) Restore(ctx context.Context) (T, error) {
 	const op = "restore"
 	var now T
 	err := f.hold(ctx, op, true, func(lock *lockfile.Lock) error {
-		value, data, err := f.newest(op)
+		value, data, err := f.newest(op, lock)
 		if err == nil && data != nil {
 			now = value
 			return nil
@@ -170,7 +171,7 @@ func (f *File[T]) Restore(ctx context.Context) (T, error) {
 		if err != nil && !errors.Is(err, ErrCorrupt) {
 			return err
 		}
-		if now, err = f.previous(); err != nil {
+		if now, err = f.previous(lock.State()); err != nil {
 			if e, ok := errors.AsType[*Error](err); ok {
 				err = e.Err
 			} else {

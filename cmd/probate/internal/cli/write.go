@@ -147,7 +147,8 @@ func (a *app) checkInput(o *writeOrder) error {
 	return nil
 }
 
-// writer is a lock to write under: our own, or the one of the run above.
+// writer is a lock to write under: our own, or the one of the run above. What is written is its
+// State: the path that was given may lead elsewhere by now, where another lock counts.
 type writer interface {
 	WriteFrom(path string, r io.Reader, perm fs.FileMode) (int64, error)
 	Token() fence.Token
@@ -190,7 +191,7 @@ func (a *app) writeUnder(ctx context.Context, w writer, o *writeOrder, signals *
 	if o.argv != nil {
 		n, err = a.writeOutput(ctx, w, o, signals)
 	} else {
-		n, err = w.WriteFrom(o.state, interruptible(ctx, a.in, signals), newFileMode())
+		n, err = w.WriteFrom(w.State(), interruptible(ctx, a.in, signals), newFileMode())
 		err = signals.or(err)
 	}
 	if err != nil {

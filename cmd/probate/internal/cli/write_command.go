@@ -38,7 +38,7 @@ func (a *app) writeOutput(ctx context.Context, w writer, o *writeOrder, signals 
 	out := &output{a: a, ctx: ctx, state: o.state, c: c, signals: signals, from: from,
 		copied: make(chan error, 1), over: make(chan struct{}), ended: make(chan struct{})}
 	out.content, out.feed = io.Pipe()
-	n, err := w.WriteFrom(o.state, out, newFileMode())
+	n, err := w.WriteFrom(w.State(), out, newFileMode())
 	if why := out.end(); err != nil && errors.Is(err, why) {
 		err = why
 	}
