@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -109,4 +110,61 @@ func TestParkedDirectory(t *testing.T) {
 		f.Close()
 		t.Error("a file was made in another directory")
 	}
+}
+
+func init() {
+	children["mounted over"] = func(args []string) error {
+		at := args[0]
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			return err
+		}
+		open := func() (Dir, Info, error) {
+			if err := unix.Mount("t", at, "tmpfs", 0, "size=64k"); err != nil {
+				return nil, Info{}, err
+			}
+			d, err := OS().OpenDir(at)
+			if err != nil {
+				return nil, Info{}, err
+			}
+			self, err := d.Self()
+			return d, self, err
+		}
+		dir, self, err := open()
+		if err != nil {
+			return err
+		}
+		file, err := dir.Create("mine", 0o600)
+		if err != nil {
+			return err
+		}
+		Park(dir, file)
+		_, other, err := open()
+		if err != nil {
+			return err
+		}
+		if self.Inode != other.Inode || self.Device == other.Device {
+			return fmt.Errorf("these show nothing: %+v, %+v", self, other)
+		}
+		if now, err := dir.Self(); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("covered: %+v, %v", now, err)
+		}
+		if base, _, _, ok := Within(OS(), at+"/mine", dir, self); ok {
+			return fmt.Errorf("the path leads into the covered directory: %s", base)
+		}
+		if err := unix.Unmount(at, 0); err == nil {
+			return errors.New("the other one is open, and was unmounted")
+		} else if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
+			return err
+		}
+		_, err = dir.Stat("mine")
+		return err
+	}
+}
+
+// Another filesystem at the path of a parked directory is not taken for it, although the inodes of
+// both have the same number.
+func TestParkedDirectoryIsCovered(t *testing.T) {
+	cmd := command(t, "mounted over", openTemp(t, "").Path())
+	namespaces(t, cmd, unix.CLONE_NEWNS)
+	begin(t, cmd).expect("done")
 }
