@@ -240,6 +240,8 @@ func insteadOf(verb string) string {
 	case "release", "unlock", "free", "rm", "remove", "delete", "clear":
 		return ": a lock is released when its command ends; probate recover STATE takes it from" +
 			" an owner that is gone, probate break STATE from one that cannot be judged"
+	case "update", "edit", "modify", "replace", "save", "put", "sponge":
+		return ": probate write STATE -- CMD makes what CMD prints the content of STATE"
 	case "status", "show", "who", "check", "test":
 		return ": probate inspect STATE says who holds it"
 	case "list", "find":
