@@ -146,8 +146,9 @@ var ofFiles = []Mutant{
 		Edits: []Edit{{"store/docs/folder_write.go",
 			"		err := lock.WriteFile(f.deleted(key), encodeDeleted(min(expected+1, " +
 				"MaxVersion)),\n			f.opts.Mode)\n		if err == nil {\n" +
-				"			err = lock.Commit(ctx, func() error { return os.Remove(path) })\n",
-			"		err := lock.Commit(ctx, func() error { return os.Remove(path) })\n" +
+				"			err = lock.Commit(ctx, func() error { " +
+				"return os.Remove(lock.State()) })\n",
+			"		err := lock.Commit(ctx, func() error { return os.Remove(lock.State()) })\n" +
 				"		if err == nil {\n			err = lock.WriteFile(f.deleted(key),\n" +
 				"				encodeDeleted(min(expected+1, MaxVersion)), f.opts.Mode)\n"}},
 		Suite: Suite{Package: "store/docs", Run: "^TestFolderKilledDeletions$"},
@@ -157,10 +158,37 @@ var ofFiles = []Mutant{
 		Name: "overtaken-deletion",
 		Why:  "who is overtaken in the middle of a deletion removes what the next one has written.",
 		Edits: []Edit{{"store/docs/folder_write.go",
-			"			err = lock.Commit(ctx, func() error { return os.Remove(path) })",
-			"			err = os.Remove(path)"}},
+			"			err = lock.Commit(ctx, func() error { return os.Remove(lock.State()) })",
+			"			err = os.Remove(lock.State())"}},
 		Suite: Suite{Package: "store/docs", Run: "^TestFolderOvertakenDeletion$"},
 		Story: `said "ok" instead of "fenced"`,
+	},
+	{
+		Name: "state-written-wherever-its-path-leads",
+		Why:  "who holds the lock of one directory writes the state of another, beside its holder.",
+		Edits: []Edit{{"lockfile/replacement.go",
+			"case t.names(path) && (!same || p.base != t.p.base):",
+			"case t.names(path) && same && p.base != t.p.base:"}},
+		Suite: Suite{Package: "lockfile", Run: "^TestWriteToWhereThePathLeadsNow$"},
+		Story: `the other state is "late"`,
+	},
+	{
+		Name: "value-read-wherever-its-path-leads",
+		Why:  "the value of one file is put into another when a link is switched.",
+		Edits: []Edit{{"store/statefile/update.go", "wholefile.Read(lock.State(), f.opts.max())\n" +
+			"	if errors.Is(err, fs.ErrNotExist) {\n		return value",
+			"wholefile.Read(f.path, f.opts.max())\n" +
+				"	if errors.Is(err, fs.ErrNotExist) {\n		return value"}},
+		Suite: Suite{Package: "store/statefile", Run: "^TestLinkSwitchedWhileWaiting$"},
+		Story: "newest version is {N:112",
+	},
+	{
+		Name: "folder-changed-under-the-lock-of-another",
+		Why:  "operations are changed in a folder that was opened, under the lock of another one.",
+		Edits: []Edit{{"store/ops/folder.go", "err == nil && !os.SameFile(opened, locked)",
+			"err == nil && opened == nil && locked == nil"}},
+		Suite: Suite{Package: "store/ops", Run: "^TestLinkSwitched$"},
+		Story: "was changed without its lock",
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/store/internal/refusal"
@@ -30,7 +31,7 @@ func (f *Folder) CompareAndSwap(ctx context.Context, key string, expected Versio
 		return Absent, err
 	}
 	var next Version
-	err = f.change(ctx, opSwap, key, expected, func(lock *lockfile.Lock) error {
+	err = f.change(ctx, opSwap, key, expected, func(f *Folder, lock *lockfile.Lock) error {
 		reached, err := expected, error(nil)
 		if expected == Absent {
 			if reached, err = f.deletedAt(opSwap, key); err != nil {
@@ -45,7 +46,7 @@ func (f *Folder) CompareAndSwap(ctx context.Context, key string, expected Versio
 			return Explain(opSwap, key, path, "encode the document", fmt.Errorf(
 				"%w: %d bytes, at most %d", wholefile.ErrTooLarge, len(data), f.opts.MaxBytes))
 		}
-		if err := lock.WriteFile(path, data, f.opts.Mode); err != nil {
+		if err := lock.WriteFile(lock.State(), data, f.opts.Mode); err != nil {
 			return Explain(opSwap, key, path, "write the document", err)
 		}
 		return nil
@@ -62,7 +63,7 @@ func (f *Folder) Delete(ctx context.Context, key string, expected Version) error
 	if err := f.begin(ctx, opDelete, key); err != nil {
 		return err
 	}
-	return f.change(ctx, opDelete, key, expected, func(lock *lockfile.Lock) error {
+	return f.change(ctx, opDelete, key, expected, func(f *Folder, lock *lockfile.Lock) error {
 		if expected == Absent {
 			return Explain(opDelete, key, path, "read the document", ErrMissing)
 		}
@@ -70,7 +71,7 @@ func (f *Folder) Delete(ctx context.Context, key string, expected Version) error
 		err := lock.WriteFile(f.deleted(key), encodeDeleted(min(expected+1, MaxVersion)),
 			f.opts.Mode)
 		if err == nil {
-			err = lock.Commit(ctx, func() error { return os.Remove(path) })
+			err = lock.Commit(ctx, func() error { return os.Remove(lock.State()) })
 		}
 		if err != nil {
 			return Explain(opDelete, key, path, "remove the document", err)
@@ -79,18 +80,19 @@ func (f *Folder) Delete(ctx context.Context, key string, expected Version) error
 	})
 }
 
-// change runs fn with the lock of the document held, if the document has that version.
+// change runs fn with the lock of the document held, if the document has that version. fn is given
+// the folder where the lock is: that of f may be a link, which may lead elsewhere by then.
 func (f *Folder) change(ctx context.Context, op, key string, expected Version,
-	fn func(*lockfile.Lock) error) error {
+	fn func(*Folder, *lockfile.Lock) error) error {
 	path := f.Path(key)
-	compare := func() error {
+	compare := func(f *Folder) error {
 		d, err := f.newest(op, key)
 		if err == nil && d.Version != expected {
 			err = conflict(op, key, path, expected, d.Version)
 		}
 		return err
 	}
-	if err := compare(); err != nil { // who is late need not wait
+	if err := compare(f); err != nil { // who is late need not wait
 		return err
 	}
 	done, err := turn.Take(ctx, turn.Key(path))
@@ -103,10 +105,11 @@ func (f *Folder) change(ctx context.Context, op, key string, expected Version,
 		return Explain(op, key, path, "take the lock", err)
 	}
 	defer tenure.End(lock, f.opts.Lock.Logger)
-	if err := compare(); err != nil {
+	under := &Folder{dir: filepath.Dir(lock.State()), opts: f.opts}
+	if err := compare(under); err != nil {
 		return err
 	}
-	return fn(lock)
+	return fn(under, lock)
 }
 
 // deletedAt returns the version that a deletion of the document had, Absent where it never was.

@@ -136,13 +136,33 @@ func (f *Folder) locked(ctx context.Context, op string, fn func(w *writer) error
 		return v.failed("lock the folder", lockState, "", err)
 	}
 	w := &writer{view: v, lock: lock, ctx: ctx}
-	err = w.prepare()
-	if err == nil {
-		err = fn(w)
+	if err = v.isFolderOf(lock); err == nil {
+		if err = w.prepare(); err == nil {
+			err = fn(w)
+		}
+		w.dropTemps()
 	}
-	w.dropTemps()
 	tenure.End(lock, f.opts.Lock.Logger)
 	return err
+}
+
+// isFolderOf says that the folder that was opened is the one that is locked. The path of the folder
+// may be a link, which was changed in between.
+func (v *view) isFolderOf(lock *lockfile.Lock) error {
+	opened, err := v.root.Stat(".")
+	if err != nil {
+		return v.failed("look at the folder", ".", "", err)
+	}
+	locked, err := os.Stat(filepath.Dir(lock.State()))
+	if err == nil && !os.SameFile(opened, locked) {
+		err = errors.New("the path leads to another folder than before")
+	}
+	if err != nil {
+		e := v.failed("compare the folder", ".", "", err)
+		e.Next = "nothing was changed: try again"
+		return e
+	}
+	return nil
 }
 
 // stamp is this process, now.
