@@ -1,8 +1,11 @@
 package lockfile_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/probate-dev/probate/lockfile"
@@ -88,6 +91,28 @@ func TestWriteToWhereThePathLeadsNow(t *testing.T) {
 			noError(t, lock.Release())
 		})
 	}
+}
+
+// The directory was moved, and nothing stands in its place: to make one would be no help.
+func TestWriteAfterTheDirectoryMoved(t *testing.T) {
+	notOnWine(t, "a directory with open files can be renamed")
+	t.Parallel()
+	dir := filepath.Dir(newState(t))
+	noError(t, os.Mkdir(dir+"/D", 0o700))
+	asked := filepath.Join(dir, "D", "S")
+	lock, err := lockfile.Acquire(t.Context(), asked, lockfile.Options{})
+	noError(t, err)
+	if err := os.Rename(dir+"/D", dir+"/moved"); err != nil {
+		noError(t, lock.Release())
+		t.Skip("a directory in use cannot be renamed here: ", err)
+	}
+	err = lock.WriteFile(asked, nil, 0o600)
+	if e, ok := err.(*lockfile.Error); !ok || !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(e.Next, "moved") {
+		t.Errorf("a write to %s: %v", asked, err)
+	}
+	noError(t, lock.WriteFile(filepath.Join(dir, "moved", "S"), nil, 0o600))
+	noError(t, lock.Release())
 }
 
 func first(errs ...error) error {

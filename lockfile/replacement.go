@@ -89,6 +89,9 @@ func (t *tenure) target(path string) (w *replacement, old vfs.Info, is bool, err
 		}
 	}
 	p, err := openTarget(opWrite, path, &t.p.opts)
+	if e, ok := err.(*Error); ok && t.names(path) && KindOf(err) == KindNotFound {
+		e.Next = "see where its directory was moved: the lock has moved with it"
+	}
 	if err != nil {
 		return nil, old, false, err
 	}
