@@ -128,3 +128,24 @@ func TestFencePutBackBesideAWaiter(t *testing.T) {
 	}
 	noError(t, lock.Release())
 }
+
+// A break while the holder looks, between the counter and the record, is a break: it is fenced.
+func TestBrokenWhileLookedAt(t *testing.T) {
+	state := newState(t)
+	var f faults
+	lock := tryAcquire(t, state, lockfile.WithFiles(lockfile.Options{}, f.files()))
+	var broken error
+	f.set(func(op faultfs.Op) faultfs.Action {
+		if op.Verb != "look-at" || op.Name != "state.lock" {
+			return faultfs.Action{}
+		}
+		return faultfs.Action{Do: func() {
+			f.set(nil)
+			broken = breakAnyway(state, lock.ID())
+		}}
+	})
+	wantError(t, lock.Check(), lockfile.ErrFenced)
+	noError(t, broken)
+	wantError(t, lock.Release(), lockfile.ErrFenced)
+	noLeftovers(t, state)
+}

@@ -132,6 +132,10 @@ func (t *tenure) compareRecord(op string) error {
 	}
 	if !stands {
 		err := t.gone(op)
+		// Who looks without the gate may have read the counter before it was raised.
+		if now, e := t.p.counter.Current(); e == nil && now > t.token {
+			err = t.fenced(op, now)
+		}
 		t.by.markLost(err)
 		return err
 	}
