@@ -127,6 +127,11 @@ func interrupted(sig os.Signal, err error) error {
 // processes while another one has ended of it: the kernel sends it to one after the other.
 const settling = 10 * time.Millisecond
 
+// unmarked bounds the wait for the marker, which does not come when it is blocked, or when there
+// were too many signals. A process may stand still for seconds (a throttled cgroup, a machine that
+// was suspended) and find signals before it then.
+const unmarked = 5 * time.Second
+
 // settle waits until a signal that was sent to this process, or to all of a pipeline, before now
 // has been taken, or ctx ends. On a busy machine that is long after it was sent. A marker that this
 // process sends to itself comes behind it: the kernel hands out, and the runtime passes on, the
@@ -143,7 +148,7 @@ func (r *relay) settle(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-r.behind:
-	case <-time.After(time.Second): // the marker is blocked, or there were too many signals
+	case <-time.After(unmarked):
 	}
 }
 
