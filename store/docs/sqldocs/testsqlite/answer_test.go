@@ -1,25 +1,19 @@
 package testsqlite
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/probate-dev/probate/store/docs"
 	"github.com/probate-dev/probate/store/docs/sqldocs"
-	"modernc.org/sqlite"
 )
 
 var errGone = errors.New("the connection is gone")
 
-// cut is a driver that fails once at a write of a document, as one to a server far away may.
+// cut is a connection that fails once at a write of a document, as one to a server far away may.
 type cut struct {
-	driver.Connector
-	path    string
 	armed   bool
 	carried bool   // the statement is carried out, and its answer lost
 	deaf    bool   // questions are not answered after that either
@@ -27,44 +21,27 @@ type cut struct {
 	failed  bool
 }
 
-func (c *cut) Driver() driver.Driver { return &sqlite.Driver{} }
-
-func (c *cut) Connect(context.Context) (driver.Conn, error) {
-	conn, err := (&sqlite.Driver{}).Open(
-		"file:" + filepath.ToSlash(c.path) + "?_pragma=busy_timeout(10000)",
-	)
-	return &cutConn{conn, c}, err
-}
-
-type cutConn struct {
-	driver.Conn
-	c *cut
-}
-
-func (c *cutConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (
-	driver.Rows, error) {
-	if c.c.failed && c.c.deaf {
-		return nil, errGone
+func (c *cut) write(carryOut func() (driver.Result, error)) (driver.Result, error) {
+	if !c.armed || c.failed {
+		return carryOut()
 	}
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
-}
-
-func (c *cutConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (
-	driver.Result, error) {
-	exec := c.Conn.(driver.ExecerContext).ExecContext
-	if !c.c.armed || c.c.failed || !strings.Contains(query, "doc_key") {
-		return exec(ctx, query, args)
-	}
-	c.c.failed = true
-	if c.c.carried {
-		if _, err := exec(ctx, query, args); err != nil {
+	c.failed = true
+	if c.carried {
+		if _, err := carryOut(); err != nil {
 			return nil, err
 		}
 	}
-	if c.c.between != nil {
-		c.c.between()
+	if c.between != nil {
+		c.between()
 	}
 	return nil, errGone
+}
+
+func (c *cut) ask() error {
+	if c.failed && c.deaf {
+		return errGone
+	}
+	return nil
 }
 
 // A statement whose answer is lost is looked for in the table: it is success where it stands there,
@@ -88,8 +65,7 @@ func TestLostAnswer(t *testing.T) {
 				noError(t, err)
 				noError(t, h.close())
 				far := c.cut
-				far.path = h.path
-				db := sql.OpenDB(&far)
+				db := sql.OpenDB(&hooked{path: h.path, write: far.write, ask: far.ask})
 				defer db.Close()
 				store, err := sqldocs.Open(always, db, h.path, sqldocs.Options{})
 				noError(t, err)

@@ -6,57 +6,29 @@ import (
 	"database/sql/driver"
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/probate-dev/probate/lockfile"
 	"github.com/probate-dev/probate/lockfile/lockfiletest"
 	"github.com/probate-dev/probate/store/docs"
 	"github.com/probate-dev/probate/store/docs/sqldocs"
-	"modernc.org/sqlite"
 )
 
-// slow is a driver whose writes of documents wait until they may go on: a process that was stopped
-// right there.
+// slow stops the writes of documents until they may go on: a process that was stopped right there.
 type slow struct {
-	driver.Connector
-	path    string
 	stopped chan struct{} // told when a write waits
 	goOn    chan struct{}
 }
 
-func (s *slow) Driver() driver.Driver { return &sqlite.Driver{} }
-
-func (s *slow) Connect(context.Context) (driver.Conn, error) {
-	c, err := (&sqlite.Driver{}).Open(
-		"file:" + filepath.ToSlash(s.path) + "?_pragma=busy_timeout(10000)",
-	)
-	return &slowConn{c, s}, err
-}
-
-type slowConn struct {
-	driver.Conn
-	s *slow
-}
-
-func (c *slowConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (
-	driver.Rows, error) {
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
-}
-
-func (c *slowConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (
-	driver.Result, error) {
-	if strings.Contains(query, "doc_key") && !strings.Contains(query, "CREATE") {
-		c.s.stopped <- struct{}{}
-		<-c.s.goOn
-	}
-	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
-}
-
 // slowStore opens a store whose next write stops after everything has been looked at.
 func slowStore(t *testing.T, path string) (*sqldocs.Store, *slow) {
-	s := &slow{path: path, stopped: make(chan struct{}), goOn: make(chan struct{})}
-	db := sql.OpenDB(s)
+	s := &slow{stopped: make(chan struct{}), goOn: make(chan struct{})}
+	db := sql.OpenDB(&hooked{path: path,
+		write: func(carryOut func() (driver.Result, error)) (driver.Result, error) {
+			s.stopped <- struct{}{}
+			<-s.goOn
+			return carryOut()
+		}})
 	t.Cleanup(func() { db.Close() })
 	store, err := sqldocs.Open(always, db, path, sqldocs.Options{})
 	noError(t, err)
