@@ -1,6 +1,7 @@
 package lockfile_test
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -23,31 +24,31 @@ func TestWriteToWhereThePathLeadsNow(t *testing.T) {
 		still  string // where the state is then
 	}{
 		"directory replaced": {"D/S", func(dir string) error {
-			return first(os.Rename(dir+"/D", dir+"/moved"), os.Mkdir(dir+"/D", 0o700))
+			return cmp.Or(os.Rename(dir+"/D", dir+"/moved"), os.Mkdir(dir+"/D", 0o700))
 		}, "D/S", "moved/S"},
 		"link to the directory": {"L/S", func(dir string) error {
-			return first(os.Remove(dir+"/L"), os.Symlink("E", dir+"/L"))
+			return cmp.Or(os.Remove(dir+"/L"), os.Symlink("E", dir+"/L"))
 		}, "E/S", "D/S"},
 		"link to the state": {"l", func(dir string) error {
-			return first(os.Remove(dir+"/l"), os.Symlink("E/S", dir+"/l"))
+			return cmp.Or(os.Remove(dir+"/l"), os.Symlink("E/S", dir+"/l"))
 		}, "E/S", "D/S"},
 		"link beside the state": {"D/k", func(dir string) error {
-			return first(os.Remove(dir+"/D/k"), os.Symlink("T", dir+"/D/k"))
+			return cmp.Or(os.Remove(dir+"/D/k"), os.Symlink("T", dir+"/D/k"))
 		}, "D/T", "D/S"},
 		"file for the link": {"D/k", func(dir string) error {
-			return first(os.Remove(dir+"/D/k"), os.WriteFile(dir+"/D/k", nil, 0o600))
+			return cmp.Or(os.Remove(dir+"/D/k"), os.WriteFile(dir+"/D/k", nil, 0o600))
 		}, "D/k", "D/S"},
 		"link for the state": {"D/S", func(dir string) error {
-			return first(os.Rename(dir+"/D/S", dir+"/E/S"), os.Symlink("../E/S", dir+"/D/S"))
+			return cmp.Or(os.Rename(dir+"/D/S", dir+"/E/S"), os.Symlink("../E/S", dir+"/D/S"))
 		}, "E/S", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Dir(newState(t))
-			noError(t, first(os.Mkdir(dir+"/D", 0o700), os.Mkdir(dir+"/E", 0o700),
+			noError(t, cmp.Or(os.Mkdir(dir+"/D", 0o700), os.Mkdir(dir+"/E", 0o700),
 				os.WriteFile(dir+"/D/S", []byte("old"), 0o600)))
-			links := first(os.Symlink("D", dir+"/L"), os.Symlink("D/S", dir+"/l"),
+			links := cmp.Or(os.Symlink("D", dir+"/L"), os.Symlink("D/S", dir+"/l"),
 				os.Symlink("S", dir+"/D/k"))
 			if links != nil {
 				t.Skip("no links here: ", links)
@@ -113,13 +114,4 @@ func TestWriteAfterTheDirectoryMoved(t *testing.T) {
 	}
 	noError(t, lock.WriteFile(filepath.Join(dir, "moved", "S"), nil, 0o600))
 	noError(t, lock.Release())
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
