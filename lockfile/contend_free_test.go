@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/probate-dev/probate/identity"
@@ -110,15 +109,6 @@ func inspect(t probetest.TB, state string) lockfile.Inspection {
 		noError(t, err)
 	})
 	return in
-}
-
-// unforked runs what opens records, while no test of this process starts another one: until that
-// has become its program it has every file open that is open here, and a torn record that somebody
-// has open is no orphan.
-func unforked(fn func()) {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	fn()
 }
 
 // One holds, one waits, the first releases, and a third comes in between: the record is another

@@ -1,0 +1,4 @@
+package lockfile_test
+
+// unforked runs fn: nothing starts a process here.
+func unforked(fn func()) { fn() }
