@@ -40,9 +40,11 @@ func TestKilledAtEveryOperation(t *testing.T) {
 }
 
 // resting is how many operations more a tenure takes that lasts longer than a few milliseconds: it
-// lets its directory and its gate go, and opens them again. Which run does is the machine's doing,
-// so the last places of one run may not be there in the next.
-const resting = 20
+// lets its directory and its gate go, and opens them again; and when the release removes the
+// record, who watches it looks up to three times, with seven operations, if the process still runs
+// then. Which run does is the machine's doing, so the last places of one run may not be there in
+// the next.
+const resting = 10 + 3*7
 
 // selfAs is a path of this test binary under another name.
 func selfAs(t *testing.T, d *desk, name string) string {
