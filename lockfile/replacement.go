@@ -88,8 +88,9 @@ func (t *tenure) target(path string) (w *replacement, old vfs.Info, is bool, err
 			return w, old, is, nil
 		}
 	}
+	ours := t.names(path)
 	p, err := openTarget(opWrite, path, &t.p.opts)
-	if e, ok := err.(*Error); ok && t.names(path) && KindOf(err) == KindNotFound {
+	if e, ok := err.(*Error); ok && ours && KindOf(err) == KindNotFound {
 		e.Next = "see where its directory was moved: the lock has moved with it"
 	}
 	if err != nil {
@@ -98,10 +99,10 @@ func (t *tenure) target(path string) (w *replacement, old vfs.Info, is bool, err
 	w = &replacement{p: p, dir: p.dir, besides: p}
 	same, err := p.sameDir(t.p)
 	switch {
-	case t.names(path) && err != nil:
+	case ours && err != nil:
 		p.close()
 		return nil, old, false, t.p.failed(opWrite, stepFind, p.base, err)
-	case t.names(path) && (!same || p.base != t.p.base):
+	case ours && (!same || p.base != t.p.base):
 		p.close()
 		return nil, old, false, elsewhere(path)
 	case same:

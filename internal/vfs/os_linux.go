@@ -3,7 +3,6 @@ package vfs
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -251,10 +250,10 @@ func ofdLocked(fd int) (bool, error) {
 	return err == nil && lk.Type != unix.F_UNLCK, err
 }
 
-// whereabouts is the path of the directory as the kernel knows it: proc_pid_fd(5).
+// whereabouts is the path of the directory as the kernel knows it.
 func (d *osDir) whereabouts() (path string, err error) {
-	err = d.fd.use(func(fd int) error {
-		path, err = os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+	err = d.fd.use(func(fd int) (err error) {
+		path, err = pathOf(fd)
 		return err
 	})
 	return path, err

@@ -43,8 +43,8 @@ func (d *osDir) again(id identity) (int, error) {
 	if err == unix.EMFILE || err == unix.ENFILE || id.in == nil {
 		return -1, err
 	}
-	path, found := pathOf(int(id.in.Handle()))
-	if !found {
+	path, unknown := pathOf(int(id.in.Handle()))
+	if unknown != nil {
 		return -1, err
 	}
 	return d.openKnown(filepath.Dir(path), id)
@@ -73,8 +73,11 @@ type movedError struct{ error }
 func (e *movedError) Error() string { return "another directory stands there by now" }
 func (e *movedError) Unwrap() error { return e.error }
 
-// pathOf returns the path of an open file as the kernel knows it now.
-func pathOf(fd int) (string, bool) {
+// pathOf returns the path of an open file or directory as the kernel knows it now: proc_pid_fd(5).
+func pathOf(fd int) (string, error) {
 	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
-	return path, err == nil && filepath.IsAbs(path)
+	if err == nil && !filepath.IsAbs(path) { // it cannot be reached from here
+		err = fs.ErrNotExist
+	}
+	return path, err
 }
